@@ -1,0 +1,67 @@
+# Every target does its own set-up from a fresh clone: Python 3.11 (or newer) and make suffice.
+# Nothing is reinstalled as long as pyproject.toml and constraints.txt stay as they are.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS := .venv-extras
+INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint
+
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: run test lint bench docs docs-serve test-extras clean
+
+run: $(VENV)/.core          ## the main job, on data that ships with scikit-learn
+	$(BIN)/ballotine run
+
+test: $(VENV)/.dev          ## everything that must hold: style, types, layers, behaviour
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev          ## put the code in order
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev         ## speed, as ratios against a named baseline in one run
+	set -e; for script in benchmarks/bench_*.py; do $(BIN)/python $$script; done
+
+docs: $(VENV)/.docs         ## the documentation site, into site/
+	$(BIN)/python -m ballotine.cli.reference docs/cli.md
+	$(BIN)/mkdocs build --strict --quiet
+
+docs-serve: $(VENV)/.docs   ## the documentation site, live
+	$(BIN)/mkdocs serve
+
+test-extras: $(EXTRAS)/.ready  ## the suite on NumPy 1.26, with every optional part installed
+	$(EXTRAS)/bin/python -m pytest -m "extras or not extras"
+
+$(VENV)/.pip: constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/$(INSTALL) constraints.txt --upgrade pip
+	touch $@
+
+$(VENV)/.core: pyproject.toml constraints.txt $(VENV)/.pip
+	$(BIN)/$(INSTALL) constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: $(VENV)/.core
+	$(BIN)/$(INSTALL) constraints.txt --group test --group lint
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.core
+	$(BIN)/$(INSTALL) constraints.txt --group docs
+	touch $@
+
+# The multi-party engine will need NumPy 1.26: the optional parts are tested on it.
+$(EXTRAS)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(EXTRAS)
+	sed 's/^numpy==.*/numpy==1.26.4/' constraints.txt > $(EXTRAS)/constraints.txt
+	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --upgrade pip
+	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[ray]' --group test
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(EXTRAS) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
