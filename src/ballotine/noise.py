@@ -1,0 +1,128 @@
+"""Where randomness comes from: the operating system, or a seed for experiments.
+
+Both sources hand out raw 64-bit words and share one transformation into Gaussian and
+Laplace noise, so a statistical test of one is a test of the other. Noise is asked for
+*per query*: a seeded source derives it from (seed, query key), which makes a seeded run
+independent of chunking, of order and of interruptions. A secure source ignores the key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from scipy.special import ndtri
+
+from ballotine.errors import ParameterError
+from ballotine.types import FloatArray, WordArray
+
+
+class NoiseSource(Protocol):
+    """What mechanisms and partitions draw from."""
+
+    @property
+    def seeded(self) -> bool:
+        """True when anyone who knows the seed can remove the noise."""
+
+    def words(self, purpose: str, key: bytes, count: int) -> bytes:
+        """Return ``count`` 64-bit words as bytes, for one purpose and one key."""
+
+
+class SecureNoise:
+    """Randomness from the operating system's cryptographic generator (the default)."""
+
+    seeded = False
+
+    def words(self, purpose: str, key: bytes, count: int) -> bytes:  # noqa: ARG002
+        """Fresh words; purpose and key make no difference."""
+        return secrets.token_bytes(8 * count)
+
+    def __repr__(self) -> str:
+        return "SecureNoise()"
+
+
+class SeededNoise:
+    """Repeatable words, for experiments only: who knows the seed can remove the noise."""
+
+    seeded = True
+
+    def __init__(self, seed: int) -> None:
+        if seed < 0:
+            raise ParameterError(f"a seed must be 0 or more, got {seed}")
+        self._prefix = b"ballotine/noise/1\0" + str(seed).encode() + b"\0"
+
+    def words(self, purpose: str, key: bytes, count: int) -> bytes:
+        """The same words for the same (seed, purpose, key), however often asked."""
+        label = purpose.encode()
+        stream = self._prefix + len(label).to_bytes(4, "big") + label + key
+        return hashlib.shake_256(stream).digest(8 * count)
+
+    def __repr__(self) -> str:
+        return "SeededNoise()"
+
+
+def source(seed: int | None) -> NoiseSource:
+    """The secure source, or a seeded one when a seed is given."""
+    return SecureNoise() if seed is None else SeededNoise(seed)
+
+
+class QueryNoise:
+    """Noise for a batch of queries; each call draws anew for all of them."""
+
+    def __init__(self, origin: NoiseSource, keys: Sequence[bytes]) -> None:
+        self._origin = origin
+        self._keys = keys
+        self._calls = 0
+
+    def gaussian(self, scale: float, columns: int) -> FloatArray:
+        """Independent N(0, scale²), shape (queries, columns)."""
+        positive(scale)
+        return scale * gaussian_from_words(self._draw(columns))
+
+    def laplace(self, scale: float, columns: int) -> FloatArray:
+        """Independent Laplace noise of that scale, shape (queries, columns)."""
+        positive(scale)
+        return scale * laplace_from_words(self._draw(columns))
+
+    def _draw(self, columns: int) -> WordArray:
+        purpose = f"query/{self._calls}"
+        self._calls += 1
+        if self._origin.seeded:
+            raw = b"".join(self._origin.words(purpose, key, columns) for key in self._keys)
+        else:
+            raw = self._origin.words(purpose, b"", columns * len(self._keys))
+        return np.frombuffer(raw, dtype="<u8").reshape(len(self._keys), columns)
+
+
+def positive(scale: float) -> None:
+    """Refuse a noise scale that protects nobody."""
+    if not (np.isfinite(scale) and scale > 0):
+        raise ParameterError(f"a noise scale must be positive and finite, got {scale}")
+
+
+def sign_and_uniform(words: WordArray) -> tuple[FloatArray, FloatArray]:
+    """A fair sign from the lowest bit, and a uniform in (0, 1) from the other 63.
+
+    The uniform is fine-grained near 0, which is where the tails come from; a plain
+    53-bit uniform would cut them at eight standard deviations and coarsen one side.
+    """
+    sign = 1.0 - 2.0 * (words & np.uint64(1)).astype(np.float64)
+    uniform = ((words >> np.uint64(1)).astype(np.float64) + 0.5) * 2.0**-63
+    return sign, np.minimum(uniform, 1.0 - 2.0**-53)
+
+
+def gaussian_from_words(words: WordArray) -> FloatArray:
+    """Standard normal noise by inversion of the half-normal tail."""
+    sign, uniform = sign_and_uniform(words)
+    result: FloatArray = -sign * ndtri(uniform / 2)
+    return result
+
+
+def laplace_from_words(words: WordArray) -> FloatArray:
+    """Standard Laplace noise by inversion of the exponential tail."""
+    sign, uniform = sign_and_uniform(words)
+    result: FloatArray = -sign * np.log(uniform)
+    return result
