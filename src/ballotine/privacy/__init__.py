@@ -1,0 +1,1 @@
+"""Privacy in numbers: costs, conversions, guarantees, and the ledger that keeps them."""

@@ -1,0 +1,100 @@
+"""What is promised (a budget) and what holds (a guarantee), with what it rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from ballotine.errors import ParameterError
+
+NEIGHBOURING = "one private record replaced"
+"""Two data sets are neighbouring when one record of one is replaced in the other."""
+
+
+class Kind(StrEnum):
+    """What a guarantee's ε depends on, which decides who may be shown it."""
+
+    DATA_INDEPENDENT = "data-independent"
+    DATA_DEPENDENT = "data-dependent, private"
+    SANITISED = "sanitised"
+    CONDITIONAL = "conditional"
+
+
+def round_up(value: float, digits: int = 3) -> float:
+    """Round an ε upwards: a printed guarantee is never smaller than the true one."""
+    if not math.isfinite(value):
+        return value
+    scale = 10.0**digits
+    return math.ceil(value * scale - 1e-9) / scale
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The (ε, δ) that everything released from one data set may cost together."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
+            raise ParameterError(f"a budget's epsilon must be positive, got {self.epsilon}")
+        if not 0 < self.delta < 1:
+            raise ParameterError(f"a budget's delta must lie between 0 and 1, got {self.delta}")
+
+    def __str__(self) -> str:
+        return f"(ε = {self.epsilon:g}, δ = {self.delta:g})"
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """An (ε, δ) statement that can be printed, with everything it rests on.
+
+    Attributes:
+        epsilon: what holds for all that was released so far, given the assumptions.
+        delta: the δ of the budget.
+        budget: the ceiling the ledger enforces however the queries are chosen.
+        kind: what ε depends on.
+        assumptions: in words; a reader who doubts one must doubt the ε.
+        scope: which releases are counted.
+        seeded: True when the noise can be removed by whoever knows the seed.
+    """
+
+    epsilon: float
+    delta: float
+    budget: Budget
+    kind: Kind = Kind.DATA_INDEPENDENT
+    neighbouring: str = NEIGHBOURING
+    assumptions: tuple[str, ...] = ()
+    scope: str = "everything in this ledger"
+    seeded: bool = False
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def odds_factor(self) -> float:
+        """The factor e^ε by which one record may change the odds of any outcome."""
+        return math.exp(min(self.epsilon, 700.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; ε is rounded upwards."""
+        return {
+            **asdict(self),
+            "epsilon": round_up(self.epsilon),
+            "kind": self.kind.value,
+            "assumptions": list(self.assumptions),
+            "notes": list(self.notes),
+        }
+
+    def __str__(self) -> str:
+        lines = [
+            f"(ε = {round_up(self.epsilon):g}, δ = {self.delta:g})-differential privacy",
+            f"  neighbouring: {self.neighbouring}",
+            f"  kind: {self.kind.value}; ceiling enforced by the ledger: {self.budget}",
+            f"  counts: {self.scope}",
+        ]
+        lines += [f"  assumes: {text}" for text in self.assumptions]
+        lines += [f"  note: {text}" for text in self.notes]
+        if self.seeded:
+            lines.append("  seeded: for experiments only")
+        return "\n".join(lines)

@@ -1,0 +1,123 @@
+"""Every way to change a ledger behind its back is found."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from ballotine.errors import LedgerTamperedError
+from ballotine.noise import SecureNoise
+from ballotine.privacy.ledger import Anchor, Ledger, verify
+from ballotine.voting import Answerer, GNMax
+from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
+
+
+def spend(path: Path, number: int, start: int = 0) -> Anchor:
+    with Ledger.open(path, BUDGET, lambda salt: "data" + salt.hex()) as ledger:
+        answerer = Answerer(GNMax(20.0), ledger, SecureNoise(), CLASSES, chunk=4)
+        answerer.answer(queries(number, start), count)
+        return ledger.head()
+
+
+def edit(path: Path, *statements: str) -> None:
+    """What somebody with a database tool can do, triggers out of the way."""
+    connection = sqlite3.connect(path)
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+        connection.execute(f"DROP TRIGGER {name}")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def check(path: Path, anchor: Anchor | None = None) -> None:
+    with Ledger.existing(path) as ledger:
+        verify(ledger, anchor)
+
+
+def test_an_untouched_ledger_passes(path: Path) -> None:
+    anchor = spend(path, 22)
+    with Ledger.existing(path) as ledger:
+        found = verify(ledger, anchor)
+    assert (found.queries, found.anchored) == (22, True)
+    spend(path, 10, start=100)
+    check(path, anchor)
+
+
+EDITS: dict[str, str] = {
+    "fewer queries": """UPDATE entries SET payload = replace(payload, '"queries":4', '"queries":1')
+        WHERE seq = 2""",
+    "a larger budget": "UPDATE entries SET payload = replace(payload, '4.0', '40.0') WHERE seq = 1",
+    "a later time": "UPDATE entries SET time = '2031-01-01T00:00:00+00:00' WHERE seq = 3",
+    "a missing entry": "DELETE FROM entries WHERE seq = 4",
+    "another answer": "UPDATE queries SET answer = x'0000000000000002' WHERE recorded = 3",
+    "a forgotten query": "DELETE FROM queries WHERE reserved = 2",
+    "an invented query": "INSERT INTO queries VALUES (x'00', 2, 3, x'0000000000000001')",
+    "an unpaid query": "INSERT INTO queries VALUES (x'00', 99, NULL, NULL)",
+    "another data set": "UPDATE meta SET value = x'00' WHERE key = 'fingerprint'",
+}
+
+
+@pytest.mark.parametrize("statement", EDITS.values(), ids=EDITS.keys())
+def test_an_edit_is_found(path: Path, statement: str) -> None:
+    spend(path, 22)
+    edit(path, "PRAGMA foreign_keys = OFF", statement)
+    with pytest.raises(LedgerTamperedError):
+        check(path)
+
+
+def _truncate(path: Path) -> None:
+    edit(
+        path,
+        "PRAGMA foreign_keys = OFF",
+        "DELETE FROM queries WHERE reserved >= 6",
+        "DELETE FROM entries WHERE seq >= 6",
+    )
+
+
+def _restore(path: Path) -> None:
+    shutil.copy(path.with_suffix(".old"), path)
+
+
+@pytest.mark.parametrize("damage", [_truncate, _restore])
+def test_an_older_ledger_is_found_by_the_card(path: Path, damage: Callable[[Path], None]) -> None:
+    spend(path, 8)
+    shutil.copy(path, path.with_suffix(".old"))
+    anchor = spend(path, 22)
+    damage(path)
+    check(path)  # consistent in itself: only the card knows that there was more
+    with pytest.raises(LedgerTamperedError, match="older than its card"):
+        check(path, anchor)
+
+
+def test_another_history_is_found_by_the_card(path: Path, tmp_path: Path) -> None:
+    anchor = spend(path, 8)
+    with pytest.raises(LedgerTamperedError, match="another ledger"):
+        check(path, Anchor("somebody else", anchor.seq, anchor.hash))
+    with pytest.raises(LedgerTamperedError, match="history differs"):
+        check(path, Anchor(anchor.ledger, anchor.seq, "0" * 64))
+
+
+def test_triggers_refuse_careless_edits(path: Path) -> None:
+    spend(path, 8)
+    connection = sqlite3.connect(path)
+    for statement in (
+        "UPDATE entries SET kind = 'x'",
+        "DELETE FROM entries",
+        "DELETE FROM queries",
+        "UPDATE queries SET answer = x'00'",
+    ):
+        with pytest.raises(sqlite3.IntegrityError):
+            connection.execute(statement)
+    connection.close()
+
+
+def test_an_edited_ledger_answers_nothing(path: Path) -> None:
+    spend(path, 8)
+    edit(path, "UPDATE entries SET payload = replace(payload, '4', '1') WHERE seq = 2")
+    with pytest.raises(LedgerTamperedError, match="changed by hand"):
+        spend(path, 9)
