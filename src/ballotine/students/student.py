@@ -1,0 +1,49 @@
+"""The released model: a fitted classifier that answers with the classes' names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from ballotine.errors import RunFolderError
+from ballotine.models import load_model, save_model
+from ballotine.types import FloatArray, Labels, Table
+
+
+class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted student: a model over class numbers, and what the numbers stand for."""
+
+    def __init__(self, model: Any = None, classes: Any = None) -> None:
+        self.model = model
+        self.classes = classes
+
+    @property
+    def classes_(self) -> Labels:
+        """The classes, in the order of their numbers."""
+        return np.asarray(self.classes)
+
+    def predict(self, X: Table) -> Labels:
+        """The class of each row."""
+        named: Labels = self.classes_[self.model.predict(X)]
+        return named
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """One column per class; a class that was never answered has probability 0."""
+        result = np.zeros((len(X), len(self.classes_)))
+        result[:, self.model.classes_] = self.model.predict_proba(X)
+        return result
+
+    def save(self, path: Path) -> None:
+        """Write the student as data that runs no code when loaded."""
+        save_model(path, self)
+
+    @classmethod
+    def load(cls, path: str | Path, trusted: tuple[str, ...] = ()) -> Student:
+        """Read a student that ``save`` wrote."""
+        student = load_model(Path(path), trusted)
+        if not isinstance(student, cls):
+            raise RunFolderError(f"{path} holds a model, but not a Ballotine student")
+        return student
