@@ -1,0 +1,96 @@
+"""The commands, put together; errors become one sentence and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from typing import Annotated, NoReturn
+
+import typer
+
+from ballotine.cli import data, init, ledger, report, run
+from ballotine.cli.console import complain
+from ballotine.errors import BallotineError
+from ballotine.version import __version__
+
+EXIT_UNEXPECTED = 1
+EXIT_DISK_FULL = 6
+EXIT_INTERRUPTED = 130
+
+EPILOG = """
+Exit codes: 0 done · 1 unexpected error · 2 wrong command, parameter or run file ·
+3 data cannot be used · 4 budget does not allow it · 5 ledger busy, damaged or edited ·
+6 run folder or disk · 7 a claimed bound failed verification · 130 interrupted (resumable).
+"""
+
+app = typer.Typer(
+    name="ballotine",
+    help=(
+        "Train on data you may not share, and release a model with a privacy guarantee "
+        "that is true.\n\nTeachers learn on private records, vote behind closed doors, and "
+        "only noisy answers leave, each paid for in a ledger; a student learns from those. "
+        "Start with: ballotine run"
+    ),
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    # A traceback with local variables would print private records.
+    pretty_exceptions_enable=False,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ballotine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Shared options; the commands do the work."""
+
+
+app.command("run", help=run.HELP)(run.run)
+app.command("init", help=init.HELP)(init.init)
+app.command("report", help=report.HELP)(report.report)
+app.add_typer(ledger.app, name="ledger")
+app.add_typer(data.app, name="data")
+
+
+def main() -> NoReturn:
+    """Run the command line and end the process with a documented exit code."""
+    try:
+        app(standalone_mode=True)
+    except BallotineError as problem:
+        complain(str(problem))
+        sys.exit(problem.exit_code)
+    except KeyboardInterrupt:
+        complain("interrupted; nothing that was paid for is lost")
+        sys.exit(EXIT_INTERRUPTED)
+    except OSError as problem:
+        if problem.errno == errno.ENOSPC:
+            complain("the disk is full; free some space and resume, nothing paid for is lost")
+            sys.exit(EXIT_DISK_FULL)
+        _unexpected(problem)
+    except Exception as problem:
+        _unexpected(problem)
+    sys.exit(0)
+
+
+def _unexpected(problem: Exception) -> NoReturn:
+    """A bug of ours: its message may hold private values, so it is shown on demand only."""
+    if os.environ.get("BALLOTINE_DEBUG"):
+        traceback.print_exception(problem)
+    else:
+        complain(
+            f"unexpected {type(problem).__name__}; set BALLOTINE_DEBUG=1 to see where "
+            "(the details may contain private values)"
+        )
+    sys.exit(EXIT_UNEXPECTED)

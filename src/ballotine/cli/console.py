@@ -1,0 +1,72 @@
+"""What people see: a console, progress bars, and text that cannot drive the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.progress import Progress as Bars
+from rich.text import Text
+
+from ballotine.pipeline.progress import Advance
+from ballotine.text import printable
+
+console = Console()
+errors = Console(stderr=True)
+LONGEST_MESSAGE = 2000
+
+
+def plain(value: object, style: str = "", longest: int = 60) -> Text:
+    """Text from outside: no markup, no escape sequences, no end of line."""
+    return Text(printable(value, longest), style=style)
+
+
+def complain(message: str) -> None:
+    """One error, on standard error."""
+    line = Text("error: ", style="bold red") + plain(message, longest=LONGEST_MESSAGE)
+    errors.print(line, soft_wrap=True)
+
+
+def warn(message: str) -> None:
+    """One warning, on standard error."""
+    line = Text("warning: ", style="bold yellow") + plain(message, longest=LONGEST_MESSAGE)
+    errors.print(line, soft_wrap=True)
+
+
+class RichProgress:
+    """One bar per stage, with time used and time left."""
+
+    def __init__(self) -> None:
+        self._bars = Bars(
+            SpinnerColumn(finished_text="✓"),
+            TextColumn("{task.description:<10}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            console=errors,
+        )
+
+    def __enter__(self) -> RichProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        self._bars.stop()
+
+    @contextmanager
+    def stage(self, name: str, total: int | None) -> Iterator[Advance]:
+        """Show a bar for one stage."""
+        task = self._bars.add_task(name, total=total)
+        yield lambda steps: self._bars.advance(task, steps)
+        # A budget may end before the pool does: the stage is over all the same.
+        self._bars.stop_task(task)

@@ -1,0 +1,138 @@
+"""``ballotine ledger``: look at, check and export a ledger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ballotine.cli.console import console, plain
+from ballotine.errors import LedgerError
+from ballotine.files import write_atomic
+
+app = typer.Typer(
+    help="Look at, check and export the ledger of a data set. Nothing here spends anything.",
+    no_args_is_help=True,
+)
+LedgerPath = Annotated[Path, typer.Argument(help="The ledger, or a run's folder.")]
+
+
+@app.command()
+def show(
+    path: LedgerPath,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show the promise, what is spent, and the runs that spent it."""
+    from rich.table import Table
+
+    from ballotine.privacy.guarantee import round_up
+    from ballotine.privacy.ledger import Ledger
+
+    with Ledger.existing(find(path)) as ledger:
+        spending, runs = ledger.spending(), by_run(ledger)
+        facts = {
+            "ledger": ledger.identity,
+            "budget": {"epsilon": ledger.budget.epsilon, "delta": ledger.budget.delta},
+            "guaranteed_epsilon": round_up(spending.guaranteed_epsilon()),
+            "charged_epsilon": round_up(spending.epsilon()),
+            "queries": spending.recorded,
+            "answered": spending.answered,
+            "pending": sum(spending.pending.values()),
+            "filter_order": spending.order,
+            "head": {"seq": ledger.head().seq, "hash": ledger.head().hash},
+            "runs": runs,
+        }
+    if as_json:
+        typer.echo(json.dumps(facts, indent=2))
+        return
+    console.print(
+        f"promise {ledger.budget}; charged ε = {facts['charged_epsilon']:g}; "
+        f"holds: ε = {facts['guaranteed_epsilon']:g}",
+        markup=False,
+    )
+    table = Table("run", "first entry", "asked", "recorded", "answered")
+    for run in runs:
+        numbers = [str(run[key]) for key in ("asked", "recorded", "answered")]
+        table.add_row(plain(run["run"]), plain(run["first"]), *numbers)
+    console.print(table)
+
+
+@app.command()
+def verify(
+    path: LedgerPath,
+    card: Annotated[
+        Path | None,
+        typer.Option(help="A privacy card (card.json) that was issued from this ledger."),
+    ] = None,
+) -> None:
+    """Check the hash chain, every answer, the budget, and a card's anchor.
+
+    With a card, a truncated ledger or an older copy put back in place is found too; the
+    card.json next to the ledger is used when there is one.
+    """
+    from ballotine.privacy.ledger import Ledger, read_anchor
+    from ballotine.privacy.ledger import verify as verify_ledger
+
+    where = find(path)
+    beside = where.with_name("card.json")
+    card = card or (beside if beside.is_file() else None)
+    with Ledger.existing(where) as ledger:
+        found = verify_ledger(ledger, None if card is None else read_anchor(card))
+    against = "and the card" if found.anchored else "(no card given: an old copy would pass)"
+    console.print(
+        f"✓ {found.entries} entries and {found.queries} queries fit the chain {against}",
+        markup=False,
+    )
+
+
+@app.command()
+def export(
+    path: LedgerPath,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write here instead of printing.")
+    ] = None,
+) -> None:
+    """Export all entries as JSON lines, for archives and auditors.
+
+    The salt that ties the ledger to the private records stays behind.
+    """
+    from ballotine.privacy.ledger import Ledger
+
+    with Ledger.existing(find(path)) as ledger:
+        lines = [json.dumps(vars(entry), sort_keys=True) for entry in ledger.entries()]
+    if out is None:
+        typer.echo("\n".join(lines))
+    else:
+        write_atomic(out, "\n".join(lines) + "\n", private=True)
+
+
+def find(path: Path) -> Path:
+    """The ledger itself, or the one in a run's folder."""
+    if not path.is_dir():
+        return path
+    from ballotine.pipeline import RunFolder, open_folder
+
+    named = open_folder(path)[1].budget.ledger if (path / "run.toml").is_file() else None
+    found = named or RunFolder(path).ledger
+    if not found.is_file():
+        raise LedgerError(f"{path} holds no ledger")
+    return found
+
+
+def by_run(ledger: Any) -> list[dict[str, Any]]:
+    """Totals per run, in the order of their first entry."""
+    runs: dict[str, dict[str, Any]] = {}
+    for entry in ledger.entries():
+        if entry.kind not in ("reserve", "record"):
+            continue
+        name = str(entry.payload["run"])
+        empty = {"run": name, "first": entry.time, "asked": 0, "recorded": 0, "answered": 0}
+        totals = runs.setdefault(name, empty)
+        if entry.kind == "reserve":
+            totals["asked"] += entry.payload["queries"]
+        else:
+            totals["recorded"] += entry.payload["queries"]
+            totals["answered"] += entry.payload["answered"]
+    return list(runs.values())

@@ -1,0 +1,112 @@
+"""``ballotine run``: the main job."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ballotine.cli.console import RichProgress, complain, console, warn
+from ballotine.errors import RunFileError
+
+if TYPE_CHECKING:
+    from ballotine.pipeline import RunFile, RunFolder, RunResult
+
+HELP = """Carry out a run: partition, teachers, votes, answers, student, report.
+
+Without a RUNFILE it runs an embedded example on scikit-learn's handwritten digits.
+`ballotine init` writes a commented run file to start from. An interrupted run goes on
+with `--resume FOLDER`: trained teachers are kept and nothing is paid for twice.
+"""
+
+
+def run(
+    runfile: Annotated[
+        Path | None, typer.Argument(help="The run file (TOML).", show_default="embedded example")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Put the results here; must not exist yet.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed, for experiments only.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Carry out a run."""
+    from ballotine.pipeline import Run
+    from ballotine.report import build_card, write_card
+
+    settings, place = _prepare(runfile, resume, folder, seed)
+    with nullcontext() if quiet else RichProgress() as progress:
+        try:
+            result = Run(settings, place, progress).execute()
+        except KeyboardInterrupt:
+            complain(f"interrupted; go on with: ballotine run --resume {place.root}")
+            raise typer.Exit(130) from None
+    card = build_card(result)
+    write_card(place, card)
+    for text in result.warnings:
+        warn(text)
+    if not quiet:
+        _summarise(result, card)
+
+
+def _prepare(
+    runfile: Path | None, resume: Path | None, folder: Path | None, seed: int | None
+) -> tuple[RunFile, RunFolder]:
+    from ballotine.pipeline import RunFile, create_folder, embedded, open_folder
+
+    if resume is not None:
+        if runfile is not None or folder is not None or seed is not None:
+            raise RunFileError("--resume takes everything from its folder: give it alone")
+        place, settings = open_folder(resume)
+        return settings, place
+    if runfile is None:
+        settings = RunFile.parse(embedded("digits"), "the embedded example")
+    else:
+        settings = RunFile.load(runfile)
+    settings = settings.with_changes(folder=folder, seed=seed)
+    return settings, create_folder(settings)
+
+
+def _summarise(result: RunResult, card: dict[str, Any]) -> None:
+    """The closing words: what was released, what it cost, where it lies."""
+    from rich.panel import Panel
+    from rich.table import Table
+
+    from ballotine.privacy.guarantee import round_up
+
+    guarantee, queries = result.guarantee, card["queries"]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_column(style="bold")
+    facts.add_column()
+    facts.add_row(
+        "answers",
+        f"{queries['answered']} given, {queries['abstained']} abstentions, "
+        f"{queries['unasked']} public rows not asked",
+    )
+    facts.add_row(
+        "privacy",
+        f"ε = {round_up(guarantee.epsilon):g}, δ = {guarantee.delta:g} ({guarantee.kind.value}); "
+        f"neighbouring: {guarantee.neighbouring}",
+    )
+    facts.add_row("charged", f"ε = {card['accounted_epsilon']:g} of {guarantee.budget}")
+    if guarantee.seeded:
+        facts.add_row("noise", "[red]seeded: for experiments only[/red]")
+    if result.evaluation is not None:
+        facts.add_row(
+            "student",
+            f"{result.evaluation.accuracy:.1%} right on {result.evaluation.rows} labelled "
+            "public rows",
+        )
+    if result.settings.run.experiment:
+        facts.add_row("", "[dim]experiment only, not private, never part of a release:[/dim]")
+        facts.add_row("label accuracy", _share(result.label_accuracy))
+        facts.add_row("non-private ceiling", _share(result.ceiling))
+    facts.add_row("report", str(result.folder.report))
+    console.print(Panel(facts, title="ballotine run", title_align="left", expand=False))
+
+
+def _share(value: float | None) -> str:
+    return "unknown" if value is None else f"{value:.1%}"

@@ -1,0 +1,20 @@
+"""The whole road: as an estimator, and as a run described by one file."""
+
+from ballotine.pipeline.classifier import DeltaWarning, PateClassifier
+from ballotine.pipeline.folder import RunFolder, create_folder, open_folder
+from ballotine.pipeline.progress import Progress
+from ballotine.pipeline.run import Run, RunResult
+from ballotine.pipeline.runfile import RunFile, embedded
+
+__all__ = [
+    "DeltaWarning",
+    "PateClassifier",
+    "Progress",
+    "Run",
+    "RunFile",
+    "RunFolder",
+    "RunResult",
+    "create_folder",
+    "embedded",
+    "open_folder",
+]

@@ -1,0 +1,140 @@
+"""A run's folder: what may leave it, and what stays in its private part."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ballotine.errors import RunFolderError
+from ballotine.files import write_atomic
+from ballotine.pipeline.runfile import RunFile
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Names of the files of one run.
+
+    Everything under ``private`` depends on private data without protection and is
+    readable by its owner alone.
+    """
+
+    root: Path
+
+    @property
+    def runfile(self) -> Path:
+        """The resolved run file."""
+        return self.root / "run.toml"
+
+    @property
+    def ledger(self) -> Path:
+        """The ledger of a run that names no other (experiments)."""
+        return self.root / "ledger.sqlite"
+
+    @property
+    def answers(self) -> Path:
+        """Released answers."""
+        return self.root / "answers.parquet"
+
+    @property
+    def student(self) -> Path:
+        """The released model."""
+        return self.root / "student.skops"
+
+    @property
+    def card(self) -> Path:
+        """The privacy card for machines."""
+        return self.root / "card.json"
+
+    @property
+    def card_text(self) -> Path:
+        """The privacy card for people."""
+        return self.root / "card.md"
+
+    @property
+    def report(self) -> Path:
+        """The report."""
+        return self.root / "report.html"
+
+    @property
+    def log(self) -> Path:
+        """What happened when; nothing private."""
+        return self.root / "run.log"
+
+    @property
+    def private(self) -> Path:
+        """Teachers, ballots, the partition's secret."""
+        return self.root / "private"
+
+    @property
+    def secret(self) -> Path:
+        """What decides the record-to-teacher map."""
+        return self.private / "secret"
+
+    @property
+    def teachers(self) -> Path:
+        """One file per trained teacher."""
+        return self.private / "teachers"
+
+    @property
+    def ballots(self) -> Path:
+        """Every teacher's vote on every query."""
+        return self.private / "ballots.npy"
+
+    @property
+    def problems(self) -> Path:
+        """Teachers that failed, for the holder's eyes only."""
+        return self.private / "teacher-problems.txt"
+
+
+def create_folder(settings: RunFile) -> RunFolder:
+    """Make the folder of a new run; an existing one is never touched."""
+    root = settings.run.folder or _default_root(settings.run.name)
+    try:
+        root.mkdir(parents=True, exist_ok=False)
+        folder = RunFolder(root)
+        folder.private.mkdir(mode=0o700)
+    except FileExistsError:
+        raise RunFolderError(
+            f"{root} exists already; continue it with: ballotine run --resume {root} "
+            "(or choose another folder)"
+        ) from None
+    except OSError as problem:
+        raise RunFolderError(f"{root} cannot be made: {problem.strerror}") from problem
+    write_atomic(folder.runfile, settings.to_toml())
+    return folder
+
+
+def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
+    """The folder of an earlier run and its resolved run file."""
+    folder = RunFolder(root)
+    if not folder.runfile.is_file():
+        raise RunFolderError(f"{root} is not a run folder: it has no run.toml")
+    return folder, RunFile.load(folder.runfile)
+
+
+def open_log(folder: RunFolder) -> logging.Logger:
+    """A logger that writes to the run's log."""
+    logger = logging.getLogger("ballotine")
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
+    handler = logging.FileHandler(folder.log, encoding="utf-8")
+    handler.setFormatter(logging.Formatter(LOG_FORMAT))
+    logger.addHandler(handler)
+    return logger
+
+
+def _default_root(name: str) -> Path:
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    root = Path("runs") / f"{name}-{stamp}"
+    number = 1
+    while root.exists():
+        number += 1
+        root = Path("runs") / f"{name}-{stamp}-{number}"
+    return root

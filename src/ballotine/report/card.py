@@ -1,0 +1,173 @@
+"""The privacy card: everything about a run that may be shown, in one dictionary.
+
+Nothing here may depend on private data beyond what the ledger charged: the card is made
+from the configuration, the released answers, labelled public rows and the ledger.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ballotine.files import write_atomic
+from ballotine.pipeline import RunFolder, RunResult
+from ballotine.pipeline.evaluate import Evaluation
+from ballotine.privacy.guarantee import round_up
+from ballotine.report.html import render_html
+from ballotine.report.markdown import render_markdown
+
+FORMAT = 1
+
+
+def build_card(result: RunResult) -> dict[str, Any]:
+    """The card of a finished run."""
+    settings = result.settings
+    return {
+        "format": FORMAT,
+        "title": settings.report.title,
+        "holder": settings.report.holder,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "run": {
+            "name": settings.run.name,
+            "experiment": settings.run.experiment,
+            "seeded": result.guarantee.seeded,
+        },
+        "guarantee": result.guarantee.to_dict(),
+        "accounted_epsilon": round_up(result.account.epsilon),
+        "odds_factor": result.guarantee.odds_factor,
+        "ledger": _ledger(result),
+        "queries": _queries(result),
+        "mechanism": json.loads(settings.voting.build().describe()),
+        "teachers": settings.teachers.model_dump(include={"number", "kind", "options"}),
+        "partition": {
+            "kind": settings.partition.kind,
+            "data_dependent": result.partition.data_dependent,
+        },
+        "data": _data(result),
+        "answers": _answers(result),
+        "student": {
+            **settings.student.model_dump(),
+            "file": result.folder.student.name,
+            "sha256": _sha256(result.folder.student),
+        },
+        "evaluation": _evaluation(result.evaluation, result.dataset.classes),
+        "experiment": _experiment(result),
+        "history": [
+            {**point, "epsilon": round_up(point["epsilon"])} for point in result.account.history
+        ],
+        "configuration": _configuration(result),
+        "versions": _versions(),
+        "warnings": list(result.warnings),
+    }
+
+
+def write_card(folder: RunFolder, card: dict[str, Any]) -> None:
+    """Write card.json, card.md and report.html."""
+    text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
+    write_atomic(folder.card, text + "\n")
+    write_pages(folder, card)
+
+
+def write_pages(folder: RunFolder, card: dict[str, Any]) -> None:
+    """Write what is derived from card.json: card.md and report.html."""
+    write_atomic(folder.card_text, render_markdown(card))
+    write_atomic(folder.report, render_html(card))
+
+
+def _ledger(result: RunResult) -> dict[str, Any]:
+    account = result.account
+    return {
+        "id": account.anchor.ledger,
+        "seq": account.anchor.seq,
+        "hash": account.anchor.hash,
+        "shared": result.settings.budget.ledger is not None,
+        "runs": account.runs,
+    }
+
+
+def _queries(result: RunResult) -> dict[str, int]:
+    answers = result.answers
+    return {
+        "pool": len(result.dataset.X_public),
+        "asked": int(answers.asked.sum()),
+        "answered": int(answers.answered.sum()),
+        "abstained": int(answers.abstained.sum()),
+        "unasked": len(result.dataset.X_public) - int(answers.asked.sum()),
+    }
+
+
+def _data(result: RunResult) -> dict[str, Any]:
+    data, dataset = result.settings.data, result.dataset
+    origin = data.source if data.source is not None else Path(str(data.private)).name
+    return {
+        "source": origin,
+        "private_records": len(dataset.X_private),
+        "public_rows": len(dataset.X_public),
+        "features": int(dataset.X_private.shape[1]),
+        "classes": list(dataset.classes),
+        "classes_from": dataset.classes_from,
+        "preprocessing_from": dataset.preprocessing_from,
+    }
+
+
+def _answers(result: RunResult) -> dict[str, Any]:
+    labels = result.answers.labels
+    counts = np.bincount(labels[labels >= 0], minlength=len(result.dataset.classes))
+    names = [str(name) for name in result.dataset.classes]
+    return {
+        "file": result.folder.answers.name,
+        "sha256": _sha256(result.folder.answers),
+        "by_class": dict(zip(names, counts.tolist(), strict=True)),
+    }
+
+
+def _evaluation(found: Evaluation | None, classes: tuple[Any, ...]) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    rows = found.confusion.sum(axis=1)
+    right = np.diagonal(found.confusion)
+    return {
+        "rows": found.rows,
+        "accuracy": found.accuracy,
+        "per_class": [
+            {"class": name, "rows": int(n), "recall": float(hit / n) if n else None}
+            for name, n, hit in zip(classes, rows, right, strict=True)
+        ],
+        "confusion": found.confusion.tolist(),
+    }
+
+
+def _experiment(result: RunResult) -> dict[str, Any] | None:
+    if not result.settings.run.experiment:
+        return None
+    return {"label_accuracy": result.label_accuracy, "ceiling": result.ceiling}
+
+
+def _configuration(result: RunResult) -> dict[str, Any]:
+    """The run file without the holder's folders: a path may tell more than it should."""
+    content = result.settings.model_dump(mode="json", by_alias=True, exclude_none=True)
+    for section, keys in (
+        ("data", ("private", "public", "test", "schema", "folder")),
+        ("budget", ("ledger",)),
+        ("run", ("folder",)),
+    ):
+        for key in keys:
+            if key in content[section]:
+                content[section][key] = Path(content[section][key]).name
+    return content
+
+
+def _versions() -> dict[str, str]:
+    packages = ("ballotine", "numpy", "scipy", "scikit-learn")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
