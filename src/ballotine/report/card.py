@@ -41,7 +41,6 @@ def build_card(result: RunResult) -> dict[str, Any]:
         },
         "guarantee": result.guarantee.to_dict(),
         "accounted_epsilon": round_up(result.account.epsilon),
-        "odds_factor": result.guarantee.odds_factor,
         "ledger": _ledger(result),
         "queries": _queries(result),
         "mechanism": json.loads(settings.voting.build().describe()),

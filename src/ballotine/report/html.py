@@ -1,0 +1,97 @@
+"""The report: one self-contained page that asks nothing of the network.
+
+The page carries a content security policy that allows its own two scripts (by their hash) and
+nothing else: neither a hostile name in the card nor plotly itself can load or send anything.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+from plotly.offline import get_plotlyjs
+
+from ballotine.report.figures import draw
+from ballotine.report.view import view
+from ballotine.report.words import plain, tidy
+
+_POWER = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
+_UPRIGHT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
+_LOADER = PackageLoader("ballotine.report")
+
+
+def render_html(card: dict[str, Any]) -> str:
+    """The report of a card as one HTML page.
+
+    Args:
+        card: the privacy card (``card.json``).
+
+    Raises:
+        DataError: the card is not whole, or holds what may not be shown.
+    """
+    content = view(card)
+    figures = draw(card)
+    scripts = (_script("plotly"), _script("report")) if figures else ()
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            content,
+            figures=figures,
+            scripts=scripts,
+            policy=_policy(scripts),
+        )
+    )
+
+
+@cache
+def _environment() -> Environment:
+    """Every value a template prints is first made harmless, then escaped."""
+    environment = Environment(
+        loader=_LOADER,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["powers"] = _powers
+    environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
+    return environment
+
+
+@cache
+def _script(which: str) -> Markup:
+    """The text of a script that ships with plotly or with this page: trusted, not escaped."""
+    if which == "plotly":
+        return Markup(get_plotlyjs())
+    source, _, _ = _LOADER.get_source(_environment(), f"{which}.js")
+    return Markup(source)
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, Markup):
+        return value
+    return tidy(value) if isinstance(value, str) else plain(value)
+
+
+def _powers(text: str) -> Markup:
+    """A number whose power of ten is set by the browser: few fonts draw small digits well."""
+    marked = _POWER.sub(lambda found: f"10<sup>{found[1].translate(_UPRIGHT)}</sup>", escape(text))
+    return Markup(marked)
+
+
+def _policy(scripts: tuple[Markup, ...]) -> str:
+    digests = [
+        base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts
+    ]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )

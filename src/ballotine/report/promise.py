@@ -1,0 +1,136 @@
+"""The promise in words a data-protection officer can sign, and what it does not cover.
+
+(ε, δ)-differential privacy bounds probabilities: for every set S of outcomes,
+Pr[S | D] ≤ e^ε · Pr[S | D′] + δ. It does not bound the *odds* p/(1−p) of an outcome, and it
+does not say that a bound e^ε holds "except with probability δ" outcome by outcome; the
+sentences here therefore speak of how likely an outcome is and of an *added* probability δ.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from ballotine.privacy.guarantee import NEIGHBOURING, Kind
+from ballotine.report.words import factor, number, one_in, plain, tidy
+
+_LARGEST_EXPONENT = 700.0
+
+MEANING = {
+    Kind.DATA_INDEPENDENT.value: "ε was computed without looking at the private data, so the "
+    "number itself gives nothing away.",
+    Kind.CONDITIONAL.value: "ε holds if every assumption listed below holds; who doubts one of "
+    "them must doubt the number.",
+    Kind.SANITISED.value: "ε was computed from private data and then published with noise of its "
+    "own; the cost of publishing it is included.",
+}
+
+NOT_PROTECTED = tuple(
+    {
+        "People with several rows": "The promise is made for one record. Someone with k records "
+        "is protected by the factor e^(k·ε) only, and δ grows as well.",
+        "What is published elsewhere": "Other statistics, models or copies that the holder gives "
+        "away from the same data are not counted here.",
+        "The private folder": "Records, teachers and ballots are not released. Whoever can read "
+        "where they are kept needs no attack.",
+        "Side channels": "How long the machine took, its memory, its logs and its power draw are "
+        "outside the proof.",
+        "Floating-point noise": "The proof is about real numbers; the noise is drawn in floating "
+        "point.",
+        "What is true of many": "A pattern that holds for a population says something about its "
+        "members, whether or not their record was used.",
+    }.items()
+)
+EXPERIMENT = (
+    "This run was declared an experiment: it may show numbers that are not private. "
+    "Neither this page nor its model is a private release."
+)
+SEEDED = (
+    "The noise came from a seed. Whoever knows or guesses the seed can remove it, and "
+    "then the promise below protects nobody."
+)
+
+
+@dataclass(frozen=True)
+class Promise:
+    """The guarantee of a card, put into words.
+
+    Attributes:
+        change: what is changed ("Changing any one person's record").
+        factor: how many times as likely an outcome may become, e^ε rounded upwards.
+        chance: the added probability δ as "1 in N".
+        guess: how often a fully informed observer may guess right, in percent, rounded upwards.
+        remark: an honest word on the size of ε.
+        meaning: what kind of number ε is.
+    """
+
+    change: str
+    factor: str
+    chance: str
+    guess: str
+    remark: str
+    meaning: str
+
+
+def promise(card: Mapping[str, Any]) -> Promise:
+    """Put the guarantee of a card into words."""
+    guarantee = card["guarantee"]
+    epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
+    return Promise(
+        change=_change(guarantee["neighbouring"]),
+        factor=likelihood_factor(epsilon),
+        chance=one_in(delta),
+        guess=guess(epsilon, delta),
+        remark=_remark(epsilon),
+        meaning=MEANING.get(guarantee["kind"], ""),
+    )
+
+
+def likelihood_factor(epsilon: float) -> str:
+    """The factor e^ε of the ε that is printed, so that the two can be checked together."""
+    if epsilon > _LARGEST_EXPONENT:
+        return f"e^{number(epsilon)}"
+    return factor(math.exp(epsilon))
+
+
+def guess(epsilon: float, delta: float) -> str:
+    """The largest share of right guesses between two equally likely versions of a record.
+
+    Such an observer is right with probability (1 + total variation)/2, and (ε, δ) bounds the
+    total variation by (e^ε − 1 + 2δ)/(e^ε + 1); together (e^ε + δ)/(e^ε + 1).
+    """
+    miss = (1 - delta) / (1 + math.exp(min(epsilon, _LARGEST_EXPONENT)))
+    places = 1 if miss > 0.01 else 2
+    share = (100 * (1 - Decimal(repr(miss)))).quantize(Decimal(1).scaleb(-places), ROUND_CEILING)
+    return "100 %" if share == 100 else f"{share} %"
+
+
+def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What must be read before anything else: (heading, sentence)."""
+    found = []
+    if card["run"]["experiment"]:
+        found.append(("Experiment", EXPERIMENT))
+    if card["run"]["seeded"] or card["guarantee"]["seeded"]:
+        found.append(("Seeded: for experiments only", SEEDED))
+    return found
+
+
+def _change(neighbouring: str) -> str:
+    if neighbouring == NEIGHBOURING:
+        return "Changing any one person’s record"
+    return f"Moving to any neighbouring data set ({tidy(plain(neighbouring), 120)})"
+
+
+def _remark(epsilon: float) -> str:
+    if epsilon <= 1:
+        return "This is a tight limit: even such an observer stays far from certain."
+    if epsilon <= 3:
+        return "This is a moderate limit: such an observer may become fairly sure, not certain."
+    return (
+        "This ε is large: in the worst case the bound alone does not keep such an observer from "
+        "being nearly certain about one record. It is a ceiling for someone who already knows "
+        "everything else, not a measurement of what can be learnt in practice."
+    )
