@@ -17,7 +17,7 @@ from rich.progress import (
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from ballotine.pipeline.progress import Advance
+from ballotine.progress import Advance
 from ballotine.text import printable
 
 console = Console()

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ballotine.cli.console import console
-from ballotine.errors import RunFolderError
+from ballotine.errors import BallotineError, RunFolderError
 
 HELP = """Rebuild report.html and card.md of a run from its card.json.
 
@@ -33,6 +33,8 @@ def report(
         raise RunFolderError(
             f"{folder} has no card.json; finish the run first: ballotine run --resume {folder}"
         ) from None
+    except BallotineError:
+        raise
     except (ValueError, KeyError, TypeError) as problem:
         raise RunFolderError(f"{place.card} is not a readable privacy card") from problem
     if not quiet:

@@ -48,6 +48,8 @@ def run(
     write_card(place, card)
     for text in result.warnings:
         warn(text)
+    if result.broken_teachers:
+        warn(f"some teachers failed and vote a constant class; private details: {place.problems}")
     if not quiet:
         _summarise(result, card)
 

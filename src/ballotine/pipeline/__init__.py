@@ -2,7 +2,7 @@
 
 from ballotine.pipeline.classifier import DeltaWarning, PateClassifier
 from ballotine.pipeline.folder import RunFolder, create_folder, open_folder
-from ballotine.pipeline.progress import Progress
+from ballotine.progress import Progress
 from ballotine.pipeline.run import Run, RunResult
 from ballotine.pipeline.runfile import RunFile, embedded
 

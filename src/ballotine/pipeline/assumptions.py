@@ -29,6 +29,7 @@ PUBLIC_FROM_PRIVATE = (
     "the public rows were taken out of the private file, by a choice that does not look at "
     "them; they are protected no longer, and the guarantee speaks of the rows that stay private"
 )
+ALONE = "this object's ledger in memory (other uses of these records are not counted)"
 FLOATING_POINT = (
     "noise is drawn in floating point; only the winning class leaves, never a noisy count"
 )
@@ -52,7 +53,7 @@ def make_guarantee(
     usual = list(ALWAYS)
     if epsilon < ledger.budget.epsilon:
         usual.append(NOT_ADAPTIVE)
-    where = "this process's ledger" if ledger.path is None else "all runs in the ledger"
+    where = ALONE if ledger.path is None else "all runs in the ledger of these records"
     return Guarantee(
         epsilon=epsilon,
         delta=ledger.budget.delta,

@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,7 +21,7 @@ from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import make_guarantee
 from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.privacy.ledger import Ledger
-from ballotine.students import fit_student
+from ballotine.students import SpreadingClassifier, fit_student
 from ballotine.teachers import Trainer, make_engine
 from ballotine.types import FloatArray, IntArray, Labels, Table
 from ballotine.voting import Answerer, Answers, GNMax, Mechanism, Tallies, query_ids
@@ -153,7 +152,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if len(answers) != len(X):
             raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
-        student = LabelSpreading(kernel="knn") if self.student is None else self.student
+        student = SpreadingClassifier() if self.student is None else self.student
         seed = int.from_bytes(self.noise_.words("student", b"", 1)[:3], "big")
         self.student_ = fit_student(student, X, answers.labels, seed)
         return self

@@ -19,6 +19,7 @@ SHORT_NAMES = {
     "naive-bayes": "sklearn.naive_bayes.GaussianNB",
     "discriminant-analysis": "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "neural-network": "sklearn.neural_network.MLPClassifier",
+    "spreading": "ballotine.students.SpreadingClassifier",
     "label-spreading": "sklearn.semi_supervised.LabelSpreading",
     "label-propagation": "sklearn.semi_supervised.LabelPropagation",
 }

@@ -111,8 +111,8 @@ def create_folder(settings: RunFile) -> RunFolder:
 def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
     """The folder of an earlier run and its resolved run file."""
     folder = RunFolder(root)
-    if not folder.runfile.is_file():
-        raise RunFolderError(f"{root} is not a run folder: it has no run.toml")
+    if not (folder.runfile.is_file() and folder.private.is_dir()):
+        raise RunFolderError(f"{root} is not a run folder: it has no run.toml or no private part")
     return folder, RunFile.load(folder.runfile)
 
 

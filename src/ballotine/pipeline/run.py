@@ -25,7 +25,7 @@ from ballotine.pipeline.estimators import make_estimator
 from ballotine.pipeline.evaluate import Evaluation, ceiling, evaluate, label_accuracy
 from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.history import cost_history, runs_in
-from ballotine.pipeline.progress import Progress, Silent
+from ballotine.progress import Progress, Silent
 from ballotine.pipeline.runfile import RunFile
 from ballotine.privacy.guarantee import Guarantee
 from ballotine.privacy.ledger import Anchor, Ledger, read_anchor, verify
@@ -70,6 +70,7 @@ class RunResult:
     label_accuracy: float | None = None
     ceiling: float | None = None
     warnings: tuple[str, ...] = ()
+    broken_teachers: bool = False
 
 
 class Run:
@@ -96,6 +97,7 @@ class Run:
         with self._open_ledger(dataset) as ledger:
             ensemble = self._train(dataset, partition, secret)
             ballots = self._vote(ensemble, dataset)
+            self._keep_problems(ensemble)
             answers = self._answer(ledger, ensemble, dataset, ballots)
             student = self._distill(dataset, answers)
             result = self._result(dataset, partition, ledger, answers, student)
@@ -169,10 +171,13 @@ class Run:
             else:
                 ballots = ensemble.ballots(pool, advance)
                 produce_atomic(path, lambda partial: _save_array(partial, ballots), private=True)
+        return ballots
+
+    def _keep_problems(self, ensemble: Ensemble) -> None:
+        """Why some teachers vote a constant: for the holder, in the private part."""
         if ensemble.problems:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
-        return ballots
 
     def _answer(
         self, ledger: Ledger, ensemble: Ensemble, dataset: Dataset, ballots: IntArray
@@ -232,6 +237,7 @@ class Run:
             Account(
                 ledger.head(), ledger.spending().epsilon(), cost_history(ledger), runs_in(ledger)
             ),
+            broken_teachers=self.folder.problems.exists(),
             warnings=dataset.notes + (() if warning is None else (warning,)),
         )
         if dataset.X_test is not None and dataset.y_test is not None:

@@ -120,8 +120,8 @@ class BudgetSection(Section):
 class StudentSection(Section):
     """Who learns from the answers and may be released."""
 
-    kind: str = "label-spreading"
-    options: dict[str, Any] = Field(default_factory=lambda: {"kernel": "knn"})
+    kind: str = "spreading"
+    options: dict[str, Any] = Field(default_factory=dict)
 
 
 class ReportSection(Section):

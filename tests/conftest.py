@@ -1,0 +1,88 @@
+"""What several rooms need: small made-up tables and a way to run the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+HEADER = "age,income,region,label"
+REGIONS = ("north", "south")
+
+
+def write_table(path: Path, rows: int, seed: int, labelled: bool = True) -> None:
+    """Made-up people: the label follows from age, income and region, with some noise."""
+    draw = np.random.default_rng(seed)
+    lines = [HEADER if labelled else HEADER.rpartition(",")[0]]
+    for _ in range(rows):
+        age, income = draw.integers(18, 90), draw.normal(40, 12)
+        region = REGIONS[int(draw.integers(2))]
+        score = (age - 54) / 20 + (income - 40) / 10 + (region == "south") + draw.normal(0, 0.3)
+        cells = [str(age), f"{income:.2f}", region]
+        lines.append(",".join([*cells, "yes" if score > 0.5 else "no"] if labelled else cells))
+    path.write_text("\n".join(lines) + "\n")
+
+
+RUNFILE = """
+[run]
+name = "table"
+folder = "out"
+[data]
+private = "private.csv"
+public = "public.csv"
+test = "test.csv"
+target = "label"
+[teachers]
+number = 20
+kind = "logistic-regression"
+options = { C = 100.0 }
+jobs = 1
+[voting]
+mechanism = "confident-gnmax"
+sigma = 5.0
+threshold = 14.0
+sigma_threshold = 8.0
+[budget]
+epsilon = 6.0
+delta = 1e-5
+ledger = "private.ledger.sqlite"
+"""
+
+
+@pytest.fixture()
+def table(tmp_path: Path) -> Path:
+    """A folder with a private, a public and a test table, and a run file."""
+    write_table(tmp_path / "private.csv", 600, 1)
+    write_table(tmp_path / "public.csv", 150, 2, labelled=False)
+    write_table(tmp_path / "test.csv", 120, 3)
+    (tmp_path / "run.toml").write_text(RUNFILE)
+    return tmp_path
+
+
+@pytest.fixture()
+def ballotine(tmp_path: Path) -> Command:
+    """Runs the command line in a process of its own, in the test's folder."""
+
+    def call(
+        *arguments: object, timeout: float = 120, **more: str
+    ) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **more}
+        environment.pop("BALLOTINE_DATA", None)
+        return subprocess.run(
+            [sys.executable, "-m", "ballotine", *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+
+    return call

@@ -1,0 +1,40 @@
+"""Ray, really run: the same teachers as on this machine's own processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.ensemble import RandomForestClassifier
+
+from ballotine.data.partition import random_partition
+from ballotine.errors import ParameterError
+from ballotine.teachers import Trainer, make_engine
+
+X, Y = make_blobs(n_samples=120, centers=3, random_state=0)
+
+
+@pytest.mark.extras
+@pytest.mark.filterwarnings("ignore")  # what Ray warns of while starting is not ours to mend
+def test_ray_trains_the_same_teachers() -> None:
+    import ray
+
+    partition = random_partition(len(X), 6, b"secret")
+    ballots = {}
+    try:
+        for name in ("local", "ray"):
+            trainer = Trainer(
+                RandomForestClassifier(3), 3, b"secret", engine=make_engine(name, n_jobs=2)
+            )
+            ballots[name] = trainer.train(X, Y.astype(np.int64), partition).ballots(X)
+        assert ray.is_initialized()
+    finally:
+        ray.shutdown()
+    assert np.array_equal(ballots["local"], ballots["ray"])
+    assert np.mean(ballots["ray"] == Y[:, None]) > 0.8
+
+
+def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(ParameterError, match=r"ballotine\[ray\]"):
+        make_engine("ray")
