@@ -1,0 +1,113 @@
+"""Checks shared by every function of this room; each raises one clear sentence.
+
+Counts are private, so no message here repeats a count.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import numpy.typing as npt
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import FloatArray
+
+
+def as_orders(orders: npt.ArrayLike) -> FloatArray:
+    """Return Rényi orders as a float array of shape (m,).
+
+    Raises:
+        ParameterError: when they are not numbers, empty, not one-dimensional, or not all
+            finite and above 1.
+    """
+    try:
+        array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise ParameterError("orders must be numbers") from error
+    if array.ndim != 1 or array.size == 0:
+        raise ParameterError("orders must be a non-empty one-dimensional list of numbers")
+    if not np.all(np.isfinite(array)) or np.any(array <= 1.0):
+        raise ParameterError("orders must be finite and greater than 1")
+    return array
+
+
+def as_real(value: float, name: str) -> float:
+    """Return a finite number, or say which parameter is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name} must be a number") from error
+    if not math.isfinite(number):
+        raise ParameterError(f"{name} must be finite")
+    return number
+
+
+def as_positive(value: float, name: str) -> float:
+    """Return a finite number above zero."""
+    number = as_real(value, name)
+    if number <= 0.0:
+        raise ParameterError(f"{name} must be greater than 0")
+    return number
+
+
+def as_nonnegative(value: float, name: str) -> float:
+    """Return a finite number that is at least zero."""
+    number = as_real(value, name)
+    if number < 0.0:
+        raise ParameterError(f"{name} must not be negative")
+    return number
+
+
+def as_sigma(value: float, name: str = "sigma") -> float:
+    """Return a standard deviation of noise: finite and above zero."""
+    return as_positive(value, name)
+
+
+def as_sensitivity(value: float) -> float:
+    """Return one teacher's weight: finite and at least zero."""
+    return as_nonnegative(value, "sensitivity")
+
+
+def as_delta(value: float) -> float:
+    """Return δ, strictly between 0 and 1."""
+    number = as_real(value, "delta")
+    if not 0.0 < number < 1.0:
+        raise ParameterError("delta must lie strictly between 0 and 1")
+    return number
+
+
+def as_counts(counts: npt.ArrayLike) -> FloatArray:
+    """Return tallies as a float array of shape (queries, classes); one tally becomes one row.
+
+    Raises:
+        DataError: when they are not numbers, empty, of another shape, infinite, NaN or negative.
+    """
+    try:
+        array = np.asarray(counts, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError("counts must be numbers, one row of equal length per query") from error
+    if array.ndim == 1:
+        array = array[np.newaxis, :]
+    if array.ndim != 2 or array.size == 0:
+        raise DataError("counts must be a non-empty table of shape (queries, classes)")
+    return _clean(array, "counts")
+
+
+def as_tops(top: npt.ArrayLike) -> FloatArray:
+    """Return the largest count of each query as a float array of shape (queries,)."""
+    try:
+        array = np.atleast_1d(np.asarray(top, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise DataError("top counts must be numbers") from error
+    if array.ndim != 1 or array.size == 0:
+        raise DataError("top counts must be a non-empty one-dimensional list of numbers")
+    return _clean(array, "top counts")
+
+
+def _clean(array: FloatArray, name: str) -> FloatArray:
+    if not np.all(np.isfinite(array)):
+        raise DataError(f"{name} must be finite")
+    if np.any(array < 0.0):
+        raise DataError(f"{name} must not be negative")
+    return array
