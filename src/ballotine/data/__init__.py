@@ -1,0 +1,19 @@
+"""Data: files, named sets, schemas, and the arrays a run works on."""
+
+from ballotine.data.dataset import Dataset, DataSpec, split
+from ballotine.data.encode import Encoder
+from ballotine.data.identity import fingerprint, row_keys
+from ballotine.data.loading import load
+from ballotine.data.schema import Column, Schema
+
+__all__ = [
+    "Column",
+    "DataSpec",
+    "Dataset",
+    "Encoder",
+    "Schema",
+    "fingerprint",
+    "load",
+    "row_keys",
+    "split",
+]

@@ -1,0 +1,174 @@
+"""From a specification to the arrays of a run: private, public and test rows.
+
+The guarantee must be able to say what was learnt from where, so every data set carries
+the origin of its classes, of its preprocessing and of its public rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from ballotine.data.identity import Records
+from ballotine.data.partition import secret_permutation
+from ballotine.data.schema import Schema, check_classes
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import IntArray, Labels, Table
+
+ClassesFrom = Literal["schema", "public labels", "private labels"]
+PreprocessingFrom = Literal["schema", "public data", "none"]
+PublicFrom = Literal["public file", "rows of the private file", "named set"]
+Amount = int | float
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """What to load: a named set, or files.
+
+    Attributes:
+        source: a named set; excludes `private`, `public` and `test`.
+        private: file of private records.
+        public: file of public rows; without it `public_rows` of `private` become public.
+        test: file of labelled public rows for evaluation.
+        target: name of the label column; the schema may name it instead.
+        schema: public schema, or the TOML file it stands in.
+        classes: the classes, as a public fact; the schema may list them instead.
+        public_rows: rows to make public: a number, or a fraction of the pool. The pool is
+            the canonical test part of a named set that has one, else the whole set or file.
+        test_rows: rows to set aside for testing, from the same pool (or from `public`).
+        public_labels: whether labels of public rows may be used for evaluation and to learn
+            which classes there are; None means: if they are there.
+        split_seed: what the choice of rows follows from; keep it to get the same rows again.
+        data_folder: where files of named sets stand; the default is BALLOTINE_DATA.
+        download: whether a named set may be downloaded.
+    """
+
+    source: str | None = None
+    private: str | Path | None = None
+    public: str | Path | None = None
+    test: str | Path | None = None
+    target: str | None = None
+    schema: str | Path | Schema | None = None
+    classes: tuple[str | int, ...] | None = None
+    public_rows: Amount | None = None
+    test_rows: Amount | None = None
+    public_labels: bool | None = None
+    split_seed: int = 0
+    data_folder: str | Path | None = None
+    download: bool = True
+
+    def __post_init__(self) -> None:
+        files = (self.private, self.public, self.test)
+        if self.source is None and self.private is None:
+            raise ParameterError("name a data set (source) or give a file of private records")
+        if self.source is not None and any(file is not None for file in files):
+            raise ParameterError("give either source (a named set) or files, not both")
+        if self.split_seed < 0:
+            raise ParameterError("split_seed must not be negative")
+        for name in ("public_rows", "test_rows"):
+            _check_amount(name, getattr(self, name))
+        if self.classes is not None:
+            try:
+                check_classes(self.classes)
+            except ValueError as error:
+                raise ParameterError(str(error)) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """The rows of a run.
+
+    Attributes:
+        name: the named set, or the name of the private file.
+        records: what recognises the private records, whatever schema they are read by.
+        X_private: features of the private records; y_private: their classes' positions.
+        X_public: features of the public rows, to be answered in this order.
+        y_public: labels of the public rows for evaluation, or None.
+        X_test: features of labelled public rows for testing, or None; y_test: their labels.
+        classes: the classes, in the order in which labels count them.
+        classes_from: where the set of classes was learnt.
+        preprocessing_from: where ranges, levels and fills come from; "none": arrays as given.
+        public_from: where the public rows come from. Rows taken out of the private file are
+            protected no longer: the guarantee speaks of the rows that stay private.
+        feature_names: names of the features, or None.
+        image_shape: shape of a row that is an image, or None.
+        origin: where a named set came from, or "files".
+        verified: whether a pinned checksum vouches for a named set; None for files.
+        notes: what the user should be told; nothing in it depends on private rows.
+    """
+
+    name: str
+    records: Records
+    X_private: Table
+    y_private: IntArray
+    X_public: Table
+    y_public: IntArray | None
+    X_test: Table | None
+    y_test: IntArray | None
+    classes: tuple[str | int, ...]
+    classes_from: ClassesFrom
+    preprocessing_from: PreprocessingFrom
+    public_from: PublicFrom
+    feature_names: tuple[str, ...] | None = None
+    image_shape: tuple[int, ...] | None = None
+    origin: str = "files"
+    verified: bool | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def n_features(self) -> int:
+        """How many features a row has."""
+        return int(self.X_private.shape[1])
+
+    def names(self, positions: IntArray) -> Labels:
+        """Class positions as class names."""
+        return np.asarray(self.classes)[positions]
+
+    def fingerprint(self, salt: bytes) -> str:
+        """A name for the private records, whatever their order, file format and schema."""
+        return self.records.fingerprint(salt)
+
+
+def split(n: int, sizes: Sequence[int], seed: int) -> list[IntArray]:
+    """Choose disjoint groups of the given sizes out of n rows, and the rest.
+
+    The choice depends on the seed and on n alone, never on what the rows hold.
+
+    Returns:
+        One array of positions per size, in random order, then the remaining ones, ascending.
+    """
+    if min(sizes, default=0) < 0 or sum(sizes) > n:
+        raise DataError(f"{n} rows cannot be split into {' + '.join(map(str, sizes))}")
+    order = secret_permutation(n, f"ballotine rows {seed}".encode())
+    *groups, rest = np.split(order, np.cumsum(sizes))
+    return [*groups, np.sort(rest)]
+
+
+def amount_of(rows: Amount | None, pool: int) -> int:
+    """A number of rows, from a number or a fraction of the pool."""
+    if rows is None:
+        return 0
+    return rows if isinstance(rows, int) else round(rows * pool)
+
+
+def need_rows(public: int, private: int) -> None:
+    """Raise DataError unless there is something to answer and something to learn from."""
+    if public < 1:
+        raise DataError("the public pool is empty: there is nothing to answer")
+    if private < 1:
+        raise DataError("no private rows are left to learn from")
+
+
+def _check_amount(name: str, rows: Amount | None) -> None:
+    if rows is None:
+        return
+    if isinstance(rows, bool) or not isinstance(rows, int | float):
+        raise ParameterError(f"{name} must be a number of rows or a fraction")
+    if isinstance(rows, int) and rows < 0:
+        raise ParameterError(f"{name} must not be negative")
+    if isinstance(rows, float) and not 0 <= rows < 1:
+        raise ParameterError(f"{name} must be a whole number of rows or a fraction below 1")

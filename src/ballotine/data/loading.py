@@ -1,0 +1,105 @@
+"""One entry for all sources: a specification in, the arrays of a run out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ballotine.data.dataset import Dataset, DataSpec, PreprocessingFrom, amount_of, need_rows, split
+from ballotine.data.encode import Encoder
+from ballotine.data.fetch import Progress
+from ballotine.data.from_files import from_files
+from ballotine.data.identity import records_of
+from ballotine.data.named import NamedSet, get
+from ballotine.data.rows import as_table
+from ballotine.data.schema import Schema
+from ballotine.data.sources import Arrays
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import IntArray, Table
+
+PUBLIC_SHARE, TEST_SHARE = 0.25, 0.15
+"""What becomes of a named set without a canonical split, unless the specification says."""
+
+POOL_SHARE = 0.9
+"""How much of a canonical test part becomes the public pool; the rest stays for testing."""
+
+
+def load(spec: DataSpec, progress: Progress | None = None) -> Dataset:
+    """Load what a specification names.
+
+    Raises:
+        DataError: the data cannot be used as given.
+        DataUnavailableError: a named set is not to be had.
+        ParameterError: the specification contradicts itself.
+    """
+    if spec.source is not None:
+        named = get(spec.source, spec.data_folder, download=spec.download, progress=progress)
+        return _from_named(named, spec)
+    return from_files(spec)
+
+
+def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
+    if named.y.ndim > 1:
+        raise DataError(
+            f"'{named.entry.name}' is a multi-label set; a run needs one class per record"
+        )
+    if spec.schema is not None or spec.target is not None or spec.classes is not None:
+        raise ParameterError("a named set brings its own schema, target and classes")
+    private, public, test = _named_parts(named, spec)
+    records = records_of(private[0], np.asarray(named.classes)[private[1]])
+    preprocessing: PreprocessingFrom = "schema"
+    if not named.scaled:
+        private, public, test = _scaled_by_public(named, private, public, test)
+        preprocessing = "public data"
+    return Dataset(
+        name=named.entry.name,
+        records=records,
+        X_private=private[0],
+        y_private=private[1],
+        X_public=public[0],
+        y_public=None if spec.public_labels is False else public[1],
+        X_test=test[0] if len(test[1]) else None,
+        y_test=test[1] if len(test[1]) else None,
+        classes=named.classes,
+        classes_from="schema",
+        preprocessing_from=preprocessing,
+        public_from="named set",
+        feature_names=named.feature_names,
+        image_shape=named.entry.image_shape,
+        origin=named.origin,
+        verified=named.verified,
+        notes=named.notes,
+    )
+
+
+_Labelled = tuple[Table, IntArray]
+
+
+def _named_parts(named: NamedSet, spec: DataSpec) -> tuple[_Labelled, _Labelled, _Labelled]:
+    X, y = named.X, named.y
+    if named.X_test is None or named.y_test is None:
+        public_rows = PUBLIC_SHARE if spec.public_rows is None else spec.public_rows
+        test_rows = TEST_SHARE if spec.test_rows is None else spec.test_rows
+        sizes = [amount_of(public_rows, len(X)), amount_of(test_rows, len(X))]
+        public, test, rest = split(len(X), sizes, spec.split_seed)
+        need_rows(len(public), len(rest))
+        return (X[rest], y[rest]), (X[public], y[public]), (X[test], y[test])
+    pool, pool_y = named.X_test, named.y_test
+    public_rows = POOL_SHARE if spec.public_rows is None else spec.public_rows
+    n_public = amount_of(public_rows, len(pool))
+    n_test = (
+        len(pool) - n_public if spec.test_rows is None else amount_of(spec.test_rows, len(pool))
+    )
+    public, test, _ = split(len(pool), [n_public, max(n_test, 0)], spec.split_seed)
+    need_rows(len(public), len(X))
+    return (X, y), (pool[public], pool_y[public]), (pool[test], pool_y[test])
+
+
+def _scaled_by_public(named: NamedSet, *parts: _Labelled) -> tuple[_Labelled, _Labelled, _Labelled]:
+    """Bring a numeric table into [0, 1] by the range of its public rows alone."""
+    names = named.feature_names or [f"x{index}" for index in range(named.X.shape[1])]
+    tables = [as_table(Arrays(X), names, "", named.entry.name) for X, _ in parts]
+    encoder = Encoder(Schema.from_public(tables[1], where="the public data"))
+    private, public, test = (
+        (encoder.transform(table), y) for table, (_, y) in zip(tables, parts, strict=True)
+    )
+    return private, public, test

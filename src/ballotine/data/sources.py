@@ -1,0 +1,227 @@
+"""Files on disk: CSV and Parquet in batches, NumPy archives as arrays or columns.
+
+CSV is read as text throughout and parsed by the schema afterwards, so that what a column
+means never depends on which rows happen to stand in the first block of the file.
+"""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ballotine.data.table import as_column, require_columns
+from ballotine.errors import DataError
+from ballotine.text import printable
+from ballotine.types import Labels, Table
+
+_DELIMITER = {".csv": ",", ".tsv": "\t"}
+_BLOCK = 8 << 20
+_LONGEST_HEADER = 64 << 20
+_BATCH_ROWS = 65_536
+_ARRAY_KEYS = {"X", "y", "X_test", "y_test"}
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Features, and labels where there are any, as they stand in a NumPy file."""
+
+    X: Table
+    y: Labels | None = None
+    X_test: Table | None = None
+    y_test: Labels | None = None
+
+
+def source_kind(path: str | Path) -> Literal["table", "arrays"]:
+    """Whether a file holds named columns or a feature matrix."""
+    path = _existing(path)
+    suffix = path.suffix.lower()
+    if suffix in _DELIMITER or suffix == ".parquet":
+        return "table"
+    if suffix == ".npy":
+        return "arrays"
+    if suffix == ".npz":
+        with _archive(path) as archive:
+            return "arrays" if "X" in archive.files else "table"
+    raise DataError(
+        f"{_shown(path)} has an unknown extension; "
+        "Ballotine reads .csv, .tsv, .parquet, .npz and .npy"
+    )
+
+
+def column_names(path: str | Path) -> list[str]:
+    """The columns of a table file, without reading its rows."""
+    path = _existing(path)
+    suffix = path.suffix.lower()
+    if suffix in _DELIMITER:
+        names = _csv_header(path, _DELIMITER[suffix])
+    elif suffix == ".parquet":
+        with _arrow_errors(path), pyarrow.parquet.ParquetFile(path) as file:
+            names = list(file.schema_arrow.names)
+    else:
+        with _archive(path) as archive:
+            names = list(archive.files)
+    if not names:
+        raise DataError(f"{_shown(path)} is empty: it has no columns")
+    require_columns(names, [], _shown(path))
+    return names
+
+
+def read_batches(path: str | Path) -> Iterator[pa.Table]:
+    """The rows of a table file, in pieces that fit into memory.
+
+    Raises:
+        DataError: missing, empty, ragged or otherwise unreadable files.
+    """
+    path = _existing(path)
+    names = column_names(path)
+    suffix = path.suffix.lower()
+    if suffix in _DELIMITER:
+        batches = _csv_batches(path, names, _DELIMITER[suffix])
+    elif suffix == ".parquet":
+        batches = _parquet_batches(path)
+    else:
+        batches = _npz_columns(path)
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if batch.num_rows:
+            yield batch
+    if not rows:
+        raise DataError(f"{_shown(path)} is empty: it has columns but no rows")
+
+
+def read_table(path: str | Path) -> pa.Table:
+    """All rows of a table file at once."""
+    return pa.concat_tables(read_batches(path))
+
+
+def read_arrays(path: str | Path) -> Arrays:
+    """The arrays of an .npz (X, y, X_test, y_test) or the features of an .npy file."""
+    path = _existing(path)
+    if path.suffix.lower() == ".npy":
+        with _numpy_errors(path):
+            return Arrays(np.load(path, allow_pickle=False))
+    with _archive(path) as archive:
+        unknown = sorted(set(archive.files) - _ARRAY_KEYS)
+        if unknown or "X" not in archive.files:
+            found = ", ".join(printable(name) for name in archive.files[:12])
+            raise DataError(
+                f"{_shown(path)} should hold X and y (and X_test, y_test) or named columns; "
+                f"it holds {found}"
+            )
+        return Arrays(**{name: archive[name] for name in archive.files})
+
+
+def _csv_header(path: Path, delimiter: str) -> list[str]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = iter(lambda: file.readline(_LONGEST_HEADER), "")
+            for record in csv.reader(lines, delimiter=delimiter):
+                if record:
+                    return record
+    except UnicodeDecodeError:
+        raise DataError(f"{_shown(path)} is not UTF-8 text") from None
+    except csv.Error:
+        raise DataError(f"the header line of {_shown(path)} cannot be read as CSV") from None
+    except OSError as error:
+        raise DataError(f"{_shown(path)} cannot be read: {error.strerror}") from None
+    return []
+
+
+def _csv_batches(path: Path, names: list[str], delimiter: str) -> Iterator[pa.Table]:
+    ragged: list[tuple[int, int]] = []
+
+    def refuse(row: Any) -> str:
+        ragged.append((row.expected_columns, row.actual_columns))
+        return "error"
+
+    try:
+        with pyarrow.csv.open_csv(
+            path,
+            read_options=pyarrow.csv.ReadOptions(block_size=_BLOCK),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=True, invalid_row_handler=refuse
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        ) as reader:
+            for batch in reader:
+                yield pa.Table.from_batches([batch])
+    except pa.ArrowInvalid as error:
+        # The library's message quotes the row, which may be private: say only what is wrong.
+        if ragged:
+            expected, actual = ragged[0]
+            reason = f"a row has {actual} cells where the header has {expected}"
+        elif "UTF8" in str(error):
+            reason = "it is not UTF-8 text"
+        else:
+            reason = "it is not well-formed CSV"
+        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
+
+
+def _parquet_batches(path: Path) -> Iterator[pa.Table]:
+    with _arrow_errors(path), pyarrow.parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+            yield pa.Table.from_batches([batch])
+
+
+def _npz_columns(path: Path) -> Iterator[pa.Table]:
+    with _archive(path) as archive:
+        columns = {name: as_column(archive[name], name, _shown(path)) for name in archive.files}
+    if len({len(column) for column in columns.values()}) > 1:
+        raise DataError(f"the columns of {_shown(path)} differ in length")
+    yield pa.table(columns)
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[Any]:
+    with _numpy_errors(path):
+        archive = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise DataError(f"{_shown(path)} is not a NumPy archive")
+        with archive:
+            yield archive
+
+
+@contextmanager
+def _numpy_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except DataError:
+        raise
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
+        raise DataError(
+            f"{_shown(path)} cannot be read as a NumPy file (pickled objects are never loaded)"
+        ) from None
+
+
+@contextmanager
+def _arrow_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError):
+        raise DataError(f"{_shown(path)} cannot be read as a Parquet file") from None
+
+
+def _existing(path: str | Path) -> Path:
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"{_shown(path)} does not exist")
+    if not path.is_file():
+        raise DataError(f"{_shown(path)} is not a file")
+    return path
+
+
+def _shown(path: Path) -> str:
+    return printable(path.name, 80)

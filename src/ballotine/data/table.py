@@ -1,0 +1,219 @@
+"""Reading single columns of a table: as numbers, as texts, as classes.
+
+A table is a `pyarrow.Table`. Its cells are data and nothing else: a formula, a tag or an
+escape sequence is a text like any other. Messages name columns, never cell values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ballotine.errors import DataError
+from ballotine.text import printable, quoted
+from ballotine.types import FloatArray, IntArray
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_MISSING_NUMBERS = pa.array(["", "na", "n/a", "#n/a", "nan", "null", "none", "?"])
+
+
+def numbers(column: pa.ChunkedArray, name: str, where: str) -> FloatArray:
+    """The column as float64, NaN where a value is missing.
+
+    Raises:
+        DataError: the column holds text that is not a number, or an infinity.
+    """
+    column = _plain(column, name, where)
+    try:
+        if pa.types.is_string(column.type):
+            column = _parsed(column)
+        elif pa.types.is_boolean(column.type):
+            column = column.cast(pa.uint8())
+        values = np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64)
+    except pa.ArrowInvalid:
+        # The library's own message quotes the cell: it must not travel further.
+        raise DataError(
+            f"column '{printable(name)}' of {where} should be numeric but holds text; "
+            "declare its levels in a schema, or correct the file"
+        ) from None
+    if np.isinf(values).any():
+        raise DataError(f"column '{printable(name)}' of {where} holds an infinite value")
+    return values
+
+
+def texts(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
+    """The column as trimmed texts, null where a value is missing; the number 3.0 reads '3'."""
+    column = _plain(column, name, where)
+    if pa.types.is_boolean(column.type):
+        return column.cast(pa.string())
+    if not pa.types.is_string(column.type):
+        return _number_texts(column)
+    column = pc.utf8_trim_whitespace(column)
+    return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+
+
+def is_numeric(column: pa.ChunkedArray) -> bool:
+    """Whether every present value of the column reads as a number."""
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if not _is_text(column.type):
+        return _is_number(column.type) or pa.types.is_null(column.type)
+    try:
+        _parsed(column.cast(pa.string())).cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def distinct(column: pa.ChunkedArray, name: str, where: str) -> set[str]:
+    """The different texts of a column, missing ones left out."""
+    return set(pc.unique(texts(column, name, where)).drop_null().to_pylist())
+
+
+def classes_of(column: pa.ChunkedArray, name: str, where: str) -> tuple[str | int, ...]:
+    """The classes a label column holds: sorted integers if all are, else sorted texts."""
+    found = distinct(column, name, where)
+    whole = {text: _whole(text) for text in found}
+    if all(value is not None for value in whole.values()):
+        return tuple(sorted({value for value in whole.values() if value is not None}))
+    return tuple(sorted(found))
+
+
+def class_indices(
+    column: pa.ChunkedArray, classes: Sequence[str | int], name: str, where: str
+) -> IntArray:
+    """Each label as its position in `classes`.
+
+    Raises:
+        DataError: a label is missing or is none of the classes (the label is not shown).
+    """
+    coded = pc.dictionary_encode(texts(column, name, where).combine_chunks())
+    if coded.null_count:
+        raise DataError(f"column '{printable(name)}' of {where} has rows without a label")
+    position = {str(value).strip(): index for index, value in enumerate(classes)}
+    lookup = [_position(text, position) for text in coded.dictionary.to_pylist()]
+    if -1 in lookup:
+        raise DataError(
+            f"column '{printable(name)}' of {where} holds a label that is none of the "
+            f"{len(classes)} classes {quoted(classes)}; list every class in the schema or run file"
+        )
+    table = np.asarray(lookup, dtype=np.int64)
+    return table[np.asarray(coded.indices, dtype=np.int64)] if len(coded) else table
+
+
+def cells(column: pa.ChunkedArray) -> tuple[FloatArray, pa.ChunkedArray | None]:
+    """Each cell by itself: its value if it reads as a number, else NaN and its text.
+
+    Unlike `numbers` and `texts` this takes any column and knows of no schema. The texts are
+    None when there can be none; a missing cell is NaN and the empty text.
+    """
+    kind = column.type
+    if _is_number(kind) and not pa.types.is_boolean(kind):
+        return np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64), None
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    if not _is_text(column.type) and not pa.types.is_boolean(kind):
+        column = pa.chunked_array([pa.array([str(v) for v in column.to_pylist()], pa.string())])
+    column = pc.fill_null(pc.utf8_trim_whitespace(column.cast(pa.string())), "")
+    missing = pc.is_in(pc.utf8_lower(column), value_set=_MISSING_NUMBERS)
+    numeric = pc.match_substring_regex(column, _NUMBER)
+    none = pa.scalar(None, pa.string())
+    values = _parsed(pc.if_else(numeric, column, none))
+    return np.asarray(values, dtype=np.float64), pc.if_else(pc.or_(missing, numeric), "", column)
+
+
+def require_columns(present: Iterable[str], needed: Sequence[str], where: str) -> None:
+    """Raise DataError unless all needed columns are there, once each and with a name."""
+    there = list(present)
+    if len(set(there)) < len(there):
+        twice = sorted({name for name in there if there.count(name) > 1})
+        raise DataError(f"{where} has more than one column named {quoted(twice)}")
+    if any(not name.strip() for name in there):
+        raise DataError(f"{where} has a column without a name (a row index, perhaps?); remove it")
+    absent = [name for name in needed if name not in set(there)]
+    if absent:
+        raise DataError(f"{where} has no column {quoted(absent)}; it has {quoted(there)}")
+
+
+def as_column(values: Any, name: str, where: str) -> pa.ChunkedArray:
+    """A one-dimensional NumPy array as a table column; NaN becomes missing."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise DataError(f"array '{printable(name)}' of {where} is not one-dimensional")
+    try:
+        return pa.chunked_array([pa.array(array, from_pandas=True)])
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+        raise DataError(
+            f"array '{printable(name)}' of {where} holds neither numbers nor texts"
+        ) from None
+
+
+def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
+    """Strings as strings and numbers as they are; anything else is refused."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+        kind = column.type
+    if _is_text(kind) or pa.types.is_null(kind):
+        return column.cast(pa.string())
+    if _is_number(kind):
+        return column
+    raise DataError(
+        f"column '{printable(name)}' of {where} has the type {printable(kind)}, which is neither "
+        "number nor text; convert it first, or leave it out"
+    )
+
+
+def _is_text(kind: Any) -> bool:
+    is_view = getattr(pa.types, "is_string_view", lambda _: False)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or is_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def _parsed(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    trimmed = pc.utf8_trim_whitespace(column)
+    missing = pc.is_in(pc.utf8_lower(trimmed), value_set=_MISSING_NUMBERS)
+    present = pc.if_else(missing, pa.scalar(None, pa.string()), trimmed)
+    return pc.replace_substring_regex(present, r"^\+", "").cast(pa.float64())
+
+
+def _number_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    coded = pc.dictionary_encode(column.combine_chunks())
+    words = pa.array([_number_text(v) for v in coded.dictionary.to_pylist()], pa.string())
+    return pa.chunked_array([words.take(coded.indices)])
+
+
+def _number_text(value: Any) -> str | None:
+    if value is None or math.isnan(value):
+        return None
+    return str(int(value)) if value == value // 1 else str(value)
+
+
+def _whole(text: str) -> int | None:
+    """The integer a text stands for ('3', '-1', '3.0'), if it does."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not value.is_integer():
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return int(value)
+
+
+def _position(text: str, position: dict[str, int]) -> int:
+    if text in position:
+        return position[text]
+    whole = _whole(text)
+    return position.get(str(whole), -1) if whole is not None else -1
