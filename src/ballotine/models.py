@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,31 @@ from sklearn.base import clone
 
 from ballotine.errors import RunFolderError
 from ballotine.files import produce_atomic
+from ballotine.text import printable
 
-TRUSTED_ROOTS = ("sklearn.", "numpy.", "scipy.", "builtins.", "ballotine.")
+TRUSTED = frozenset(
+    {
+        "ballotine.students.spreading.SpreadingClassifier",
+        "ballotine.students.student.Student",
+        "sklearn.calibration._CalibratedClassifier",
+        "sklearn.calibration._SigmoidCalibration",
+        "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
+        "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
+        "sklearn.gaussian_process.kernels.ConstantKernel",
+        "sklearn.gaussian_process.kernels.Product",
+        "sklearn.gaussian_process.kernels.RBF",
+        "sklearn.metrics._dist_metrics.ChebyshevDistance64",
+        "sklearn.metrics._dist_metrics.EuclideanDistance64",
+        "sklearn.metrics._dist_metrics.ManhattanDistance64",
+        "sklearn.neighbors._ball_tree.BallTree",
+        "sklearn.neighbors._kd_tree.KDTree",
+        "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
+        "sklearn.neural_network._stochastic_optimizers.SGDOptimizer",
+        "sklearn.tree._tree.Tree",
+    }
+)
+"""Types that fitted classifiers hold beyond those skops trusts itself: a list of exact
+names, because a whole package always contains something that can be made to run code."""
 
 
 def save_model(path: Path, model: Any, *, private: bool = False) -> None:
@@ -21,27 +46,54 @@ def save_model(path: Path, model: Any, *, private: bool = False) -> None:
     produce_atomic(path, lambda partial: skops.io.dump(model, partial), private=private)
 
 
-def load_model(path: Path, trusted: tuple[str, ...] = ()) -> Any:
-    """Read a fitted estimator back.
+def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
+    """Read a fitted estimator from a file that may come from anybody.
 
     Args:
         path: a file that ``save_model`` wrote.
-        trusted: further modules whose types may be rebuilt, for estimators of your own.
+        trusted: full names of further types that may be rebuilt, for estimators of your own.
     """
+    allowed = TRUSTED | set(trusted)
+    foreign = sorted(set(_unknown_types(path)) - allowed)
+    if foreign:
+        shown = ", ".join(printable(name) for name in foreign[:5])
+        raise RunFolderError(
+            f"{path} holds types that are not trusted ({shown}); load it only if you know "
+            "where it comes from, naming these types as trusted"
+        )
+    return _load(path)
+
+
+def load_own_model(path: Path) -> Any:
+    """Read a model that this run wrote into its own private folder.
+
+    Whoever can write there holds the teachers and the ballots already.
+    """
+    return _load(path)
+
+
+def _load(path: Path) -> Any:
     import skops.io
 
-    roots = TRUSTED_ROOTS + tuple(f"{name}." for name in trusted)
+    with _readable(path):
+        return skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+
+
+def _unknown_types(path: Path) -> list[str]:
+    import skops.io
+
+    with _readable(path):
+        return [str(name) for name in skops.io.get_untrusted_types(file=path)]
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        unknown = skops.io.get_untrusted_types(file=path)
-        foreign = [name for name in unknown if not name.startswith(roots)]
-        if foreign:
-            raise RunFolderError(
-                f"{path} holds types that are not trusted ({', '.join(sorted(foreign)[:5])}); "
-                "load it only if you know where it comes from, naming their modules as trusted"
-            )
-        return skops.io.load(path, trusted=unknown)
-    except (zipfile.BadZipFile, KeyError, OSError) as problem:
-        raise RunFolderError(f"{path} is not a readable model: {problem}") from problem
+        yield
+    except (zipfile.BadZipFile, KeyError, OSError, ImportError, AttributeError) as problem:
+        raise RunFolderError(
+            f"{path} is not a readable model ({type(problem).__name__})"
+        ) from problem
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:

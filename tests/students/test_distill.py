@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -74,3 +76,41 @@ def test_rows_that_no_label_reaches_do_not_become_class_zero() -> None:
     assert set(model.predict(island)) <= {1, 2, 3}
     assert np.mean(model.predict(X) == Y + 1) > 0.9
     assert np.all(np.isfinite(model.predict_proba(island)))
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("builtins", "eval"), ("posix", "system"), ("sklearn.utils._joblib", "joblib"), ("no", "way")],
+)
+def test_a_hostile_student_file_runs_nothing(tmp_path: Path, module: str, name: str) -> None:
+    """A file that asks the loader to call a function instead of rebuilding a model."""
+    marker = tmp_path / "ran"
+    argument = {
+        "__class__": "str",
+        "__module__": "builtins",
+        "__loader__": "JsonNode",
+        "content": json.dumps(f"open({str(marker)!r}, 'w').write('x')"),
+        "is_json": True,
+        "__id__": 3,
+    }
+    save_model(tmp_path / "good.skops", LogisticRegression())
+    with zipfile.ZipFile(tmp_path / "good.skops") as good:
+        schema = json.loads(good.read("schema.json"))
+    schema |= {
+        "__class__": name,
+        "__module__": module,
+        "__loader__": "ConstructorFromReduceNode",
+        "__id__": 1,
+        "content": {
+            "__class__": "tuple",
+            "__module__": "builtins",
+            "__loader__": "TupleNode",
+            "__id__": 2,
+            "content": [argument],
+        },
+    }
+    with zipfile.ZipFile(tmp_path / "bad.skops", "w") as bad:
+        bad.writestr("schema.json", json.dumps(schema))
+    with pytest.raises(RunFolderError, match=f"not trusted .*{name}|not a readable model"):
+        Student.load(tmp_path / "bad.skops")
+    assert not marker.exists()

@@ -76,7 +76,7 @@ def verify(
     from ballotine.privacy.ledger import verify as verify_ledger
 
     where = find(path)
-    beside = where.with_name("card.json")
+    beside = (path if path.is_dir() else path.parent) / "card.json"
     card = card or (beside if beside.is_file() else None)
     with Ledger.existing(where) as ledger:
         found = verify_ledger(ledger, None if card is None else read_anchor(card))

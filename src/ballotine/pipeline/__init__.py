@@ -2,9 +2,9 @@
 
 from ballotine.pipeline.classifier import DeltaWarning, PateClassifier
 from ballotine.pipeline.folder import RunFolder, create_folder, open_folder
-from ballotine.progress import Progress
 from ballotine.pipeline.run import Run, RunResult
 from ballotine.pipeline.runfile import RunFile, embedded
+from ballotine.progress import Progress
 
 __all__ = [
     "DeltaWarning",

@@ -19,8 +19,8 @@ ALWAYS = (
     ),
 )
 NOT_ADAPTIVE = (
-    "how many queries were asked was not decided by looking at earlier answers; without this, "
-    "the ceiling enforced by the ledger holds instead"
+    "how many queries were asked, and with which settings, was not decided by looking at "
+    "earlier answers; without this, the ceiling enforced by the ledger holds instead"
 )
 CLASSES_FROM_PRIVATE = (
     "the set of classes was read from the private labels; that this set exists is taken as public"
@@ -28,6 +28,10 @@ CLASSES_FROM_PRIVATE = (
 PUBLIC_FROM_PRIVATE = (
     "the public rows were taken out of the private file, by a choice that does not look at "
     "them; they are protected no longer, and the guarantee speaks of the rows that stay private"
+)
+PREPARED_ELSEWHERE = (
+    "the arrays were used as given; if their features were prepared with statistics of all "
+    "private records (scaling, selection, embeddings), that is not counted"
 )
 ALONE = "this object's ledger in memory (other uses of these records are not counted)"
 FLOATING_POINT = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -108,6 +109,14 @@ def create_folder(settings: RunFile) -> RunFolder:
     return folder
 
 
+def discard_unused(folder: RunFolder) -> None:
+    """Remove the folder of a run that failed before it did anything worth keeping."""
+    results = (folder.teachers, folder.ballots, folder.answers, folder.ledger, folder.card)
+    if not any(path.exists() for path in results):
+        close_log()
+        shutil.rmtree(folder.root)
+
+
 def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
     """The folder of an earlier run and its resolved run file."""
     folder = RunFolder(root)
@@ -118,15 +127,21 @@ def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
 
 def open_log(folder: RunFolder) -> logging.Logger:
     """A logger that writes to the run's log."""
-    logger = logging.getLogger("ballotine")
+    logger = close_log()
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    for old in list(logger.handlers):
-        logger.removeHandler(old)
-        old.close()
     handler = logging.FileHandler(folder.log, encoding="utf-8")
     handler.setFormatter(logging.Formatter(LOG_FORMAT))
     logger.addHandler(handler)
+    return logger
+
+
+def close_log() -> logging.Logger:
+    """Let go of the log of an earlier run in this process."""
+    logger = logging.getLogger("ballotine")
+    for old in list(logger.handlers):
+        logger.removeHandler(old)
+        old.close()
     return logger
 
 

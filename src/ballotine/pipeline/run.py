@@ -6,7 +6,6 @@ is resumed; spending is the ledger's business and survives on its own.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,19 +15,24 @@ import numpy as np
 
 from ballotine.data import Dataset, DataSpec, load, row_keys
 from ballotine.data.partition import Partition, make_partition
+from ballotine.errors import BallotineError, RunFolderError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
-from ballotine.pipeline.assumptions import PUBLIC_FROM_PRIVATE, make_guarantee
+from ballotine.pipeline.assumptions import (
+    PREPARED_ELSEWHERE,
+    PUBLIC_FROM_PRIVATE,
+    make_guarantee,
+)
 from ballotine.pipeline.classifier import warn_about_delta
 from ballotine.pipeline.estimators import make_estimator
 from ballotine.pipeline.evaluate import Evaluation, ceiling, evaluate, label_accuracy
-from ballotine.pipeline.folder import RunFolder, open_log
+from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
 from ballotine.pipeline.history import cost_history, runs_in
-from ballotine.progress import Progress, Silent
 from ballotine.pipeline.runfile import RunFile
 from ballotine.privacy.guarantee import Guarantee
 from ballotine.privacy.ledger import Anchor, Ledger, read_anchor, verify
+from ballotine.progress import Progress, Silent
 from ballotine.students import Student, fit_student
 from ballotine.teachers import Ensemble, TeacherStore, Trainer, make_engine
 from ballotine.types import IntArray
@@ -92,9 +96,14 @@ class Run:
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
         secret = self._secret()
-        dataset = load(self._data_spec(secret))
-        partition = self._partition(dataset, secret)
-        with self._open_ledger(dataset) as ledger:
+        try:
+            dataset = load(self._data_spec())
+            partition = self._partition(dataset, secret)
+            book = self._open_ledger(dataset)
+        except BallotineError:
+            discard_unused(self.folder)
+            raise
+        with book as ledger:
             ensemble = self._train(dataset, partition, secret)
             ballots = self._vote(ensemble, dataset)
             self._keep_problems(ensemble)
@@ -111,9 +120,8 @@ class Run:
             write_atomic(path, self.noise.words("partition", b"", 4), private=True)
         return path.read_bytes()
 
-    def _data_spec(self, secret: bytes) -> DataSpec:
+    def _data_spec(self) -> DataSpec:
         data = self.settings.data
-        split = hashlib.sha256(b"ballotine/split/1\0" + secret).digest()
         return DataSpec(
             source=data.source,
             data_folder=data.folder,
@@ -125,7 +133,8 @@ class Run:
             classes=None if data.classes is None else tuple(data.classes),
             public_rows=data.public_rows,
             test_rows=data.test_rows,
-            split_seed=int.from_bytes(split[:4], "big"),
+            # Which rows are public belongs to the data, not to a run: all runs must agree.
+            split_seed=self.settings.run.seed or 0,
         )
 
     def _partition(self, dataset: Dataset, secret: bytes) -> Partition:
@@ -198,10 +207,8 @@ class Run:
 
     def _distill(self, dataset: Dataset, answers: Answers) -> Student:
         with self.progress.stage("student", 1) as advance:
-            if self.folder.student.exists():
-                trusted = (type(self.learner).__module__.partition(".")[0],)
-                student = Student.load(self.folder.student, trusted)
-            else:
+            student = self._kept_student()
+            if student is None:
                 rows = dataset.X_public[: len(answers)]
                 seed = int.from_bytes(self.noise.words("student", b"", 1)[:3], "big")
                 model = fit_student(self.learner, rows, answers.labels, seed)
@@ -209,6 +216,13 @@ class Run:
                 student.save(self.folder.student)
             advance(1)
         return student
+
+    def _kept_student(self) -> Student | None:
+        """The student of an interrupted run, if it holds nothing but trusted types."""
+        try:
+            return Student.load(self.folder.student) if self.folder.student.exists() else None
+        except RunFolderError:
+            return None  # a type of the user's own: learning again is safer than trusting it
 
     def _result(
         self,
@@ -260,7 +274,12 @@ class Run:
 
 
 def _extra_assumptions(dataset: Dataset) -> tuple[str, ...]:
-    return (PUBLIC_FROM_PRIVATE,) if dataset.public_from == "rows of the private file" else ()
+    found = []
+    if dataset.public_from == "rows of the private file":
+        found.append(PUBLIC_FROM_PRIVATE)
+    if dataset.preprocessing_from == "none":
+        found.append(PREPARED_ELSEWHERE)
+    return tuple(found)
 
 
 def _save_array(path: Path, array: IntArray) -> None:

@@ -71,11 +71,6 @@ class Guarantee:
     seeded: bool = False
     notes: tuple[str, ...] = field(default=())
 
-    @property
-    def odds_factor(self) -> float:
-        """The factor e^ε by which one record may change the odds of any outcome."""
-        return math.exp(min(self.epsilon, 700.0))
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ε is rounded upwards."""
         return {

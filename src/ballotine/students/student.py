@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,8 @@ class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         save_model(path, self)
 
     @classmethod
-    def load(cls, path: str | Path, trusted: tuple[str, ...] = ()) -> Student:
-        """Read a student that ``save`` wrote."""
+    def load(cls, path: str | Path, trusted: Collection[str] = ()) -> Student:
+        """Read a student that ``save`` wrote; ``trusted`` names types of your own."""
         student = load_model(Path(path), trusted)
         if not isinstance(student, cls):
             raise RunFolderError(f"{path} holds a model, but not a Ballotine student")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ballotine.data.partition import Partition
-from ballotine.models import load_model, save_model
+from ballotine.models import load_own_model, save_model
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.train import Teacher, TeacherTask, predict_classes, train_teacher
 from ballotine.types import IntArray, Table
@@ -60,10 +60,10 @@ class TeacherStore:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def load(self, position: int, trusted: tuple[str, ...]) -> Teacher | None:
+    def load(self, position: int) -> Teacher | None:
         """The teacher of that share, if it was trained before."""
         path = self._path(position)
-        return Teacher(position, load_model(path, trusted)) if path.exists() else None
+        return Teacher(position, load_own_model(path)) if path.exists() else None
 
     def save(self, teacher: Teacher) -> None:
         """Keep a good teacher; a broken one is tried again on the next resume."""
@@ -112,10 +112,9 @@ class Trainer:
         return hashlib.sha256(text.encode() + self.secret).digest()
 
     def _teachers(self, X: Table, y: IntArray, partition: Partition) -> Iterator[Teacher]:
-        trusted = (type(self.estimator).__module__.partition(".")[0],)
         missing: list[TeacherTask] = []
         for position, group in enumerate(partition.groups):
-            kept = self.store.load(position, trusted) if self.store else None
+            kept = self.store.load(position) if self.store else None
             if kept is not None:
                 yield kept
             else:
