@@ -30,7 +30,7 @@ bench: $(VENV)/.dev         ## speed, as ratios against a named baseline in one 
 
 docs: $(VENV)/.docs         ## the documentation site, into site/
 	$(BIN)/python -m ballotine.cli.reference docs/cli.md
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-serve: $(VENV)/.docs   ## the documentation site, live
 	$(BIN)/mkdocs serve
@@ -55,10 +55,11 @@ $(VENV)/.docs: $(VENV)/.core
 	$(BIN)/$(INSTALL) constraints.txt --group docs
 	touch $@
 
-# The multi-party engine will need NumPy 1.26: the optional parts are tested on it.
-$(EXTRAS)/.ready: pyproject.toml constraints.txt
+# The multi-party engine will need NumPy 1.26 (and so an older Arrow): the optional parts are
+# tested on it.
+$(EXTRAS)/.ready: pyproject.toml constraints.txt constraints-numpy1.txt
 	$(PYTHON) -m venv $(EXTRAS)
-	sed 's/^numpy==.*/numpy==1.26.4/' constraints.txt > $(EXTRAS)/constraints.txt
+	(grep -vE '^(numpy|pandas|pyarrow)==' constraints.txt; cat constraints-numpy1.txt) > $(EXTRAS)/constraints.txt
 	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --upgrade pip
 	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[ray]' --group test
 	touch $@

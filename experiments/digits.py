@@ -1,7 +1,6 @@
 """How good is the embedded example? Its settings as they are, over fresh seeds.
 
-    python experiments/digits.py            # prints the table of experiments/digits.md
-    python experiments/digits.py --seeds 101 102 103
+``python experiments/digits.py`` prints the table of experiments/digits.md.
 """
 
 from __future__ import annotations
@@ -45,7 +44,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for seed in seeds:
             rows.append(one_run(seed, Path(scratch) / str(seed)))
-            print(f"| {seed} | " + " | ".join(f"{value:g}" for value in np.round(rows[-1], 1)) + " |")
+            cells = [f"{value:g}" for value in np.round(rows[-1], 1)]
+            print(f"| {seed} | " + " | ".join(cells) + " |")
     mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0, ddof=1)
     cells = [f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)]
     print("| mean ± sd | " + " | ".join(cells) + " |")

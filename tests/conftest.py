@@ -56,7 +56,7 @@ ledger = "private.ledger.sqlite"
 """
 
 
-@pytest.fixture()
+@pytest.fixture
 def table(tmp_path: Path) -> Path:
     """A folder with a private, a public and a test table, and a run file."""
     write_table(tmp_path / "private.csv", 600, 1)
@@ -66,7 +66,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture()
+@pytest.fixture
 def ballotine(tmp_path: Path) -> Command:
     """Runs the command line in a process of its own, in the test's folder."""
 

@@ -165,9 +165,10 @@ def test_bad_input_is_one_clear_sentence() -> None:
         PateClassifier(budget=BUDGET).label(X)
     with pytest.raises(ValueError, match="3 features"):
         classifier().label(np.zeros((2, 3)))
+    pate = classifier()
+    five = pate.label(X[:5])
     with pytest.raises(DataError, match="10 public rows came with"):
-        pate = classifier()
-        pate.distill(X[:10], pate.label(X[:5]))
+        pate.distill(X[:10], five)
     with pytest.raises(ParameterError, match="random_state"):
         classifier(random_state="seven")
 

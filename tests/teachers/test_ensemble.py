@@ -118,9 +118,8 @@ def test_models_of_strangers_are_not_loaded(tmp_path: Path) -> None:
     save_model(tmp_path / "m.skops", Moody())
     with pytest.raises(RunFolderError, match="not trusted"):
         load_model(tmp_path / "m.skops")
-    assert isinstance(
-        load_model(tmp_path / "m.skops", ["tests.teachers.test_ensemble.Moody"]), Moody
-    )
+    named = f"{Moody.__module__}.{Moody.__qualname__}"
+    assert isinstance(load_model(tmp_path / "m.skops", [named]), Moody)
     (tmp_path / "broken.skops").write_bytes(b"PK not really")
     with pytest.raises(RunFolderError, match="not a readable model"):
         load_model(tmp_path / "broken.skops")

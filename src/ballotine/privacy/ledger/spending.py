@@ -18,10 +18,11 @@ import numpy as np
 
 from ballotine.errors import InsufficientBudgetError, LedgerTamperedError
 from ballotine.privacy import conversion
+from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event, from_json
 from ballotine.privacy.guarantee import Budget, round_up
 from ballotine.privacy.ledger.chain import Entry
-from ballotine.privacy.orders import DEFAULT_ORDERS
+from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray
 
 Events: TypeAlias = tuple[Event, ...]
@@ -99,11 +100,11 @@ class Spending:
 
     def epsilon(self) -> float:
         """ε of the realised cost, at the best order: the meter, not the promise."""
-        return best_epsilon(self.cost(DEFAULT_ORDERS), self.budget.delta)
+        return best_epsilon(self.cost, self.budget.delta)[0]
 
     def guaranteed_epsilon(self) -> float:
         """ε that holds: the ceiling, or less if the worst case of what was asked is less."""
-        worst = best_epsilon(self.worst_cost(DEFAULT_ORDERS), self.budget.delta)
+        worst = best_epsilon(self.worst_cost, self.budget.delta)[0]
         return min(self.budget.epsilon, worst)
 
     def affordable(self, events: Events) -> int:
@@ -122,7 +123,7 @@ class Spending:
     def refusal(self, events: Events) -> InsufficientBudgetError:
         """The error for a query that does not fit, in the user's terms."""
         _, each, left = self.prices(events)
-        alone = best_epsilon(cost_of(events, DEFAULT_ORDERS), self.budget.delta)
+        alone = best_epsilon(lambda orders: cost_of(events, orders), self.budget.delta)[0]
         spent = round_up(self.epsilon()) if self.asked else 0.0
         return InsufficientBudgetError(
             f"the budget {self.budget} does not allow another answer: one costs "
@@ -133,17 +134,11 @@ class Spending:
         )
 
 
-def best_epsilon(cost: FloatArray, delta: float) -> float:
-    """ε of a Rényi curve on the default orders; nothing released costs nothing."""
-    if not np.any(cost > 0):
-        return 0.0
-    return conversion.epsilon(DEFAULT_ORDERS, cost, delta)[0]
-
-
 def filter_order(events: Events, budget: Budget) -> float:
     """The order at which the budget affords most queries of this kind."""
-    allowance = conversion.allowance(DEFAULT_ORDERS, budget.epsilon, budget.delta)
-    return float(DEFAULT_ORDERS[int(np.argmax(allowance / cost_of(events, DEFAULT_ORDERS)))])
+    orders = widen(DEFAULT_ORDERS)
+    allowance = conversion.allowance(orders, budget.epsilon, budget.delta)
+    return float(orders[int(np.argmax(allowance / cost_of(events, orders)))])
 
 
 def check_realised(realised: Counter[Event], events: Events, queries: int) -> None:
