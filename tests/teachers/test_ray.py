@@ -11,7 +11,7 @@ from ballotine.data.partition import random_partition
 from ballotine.errors import ParameterError
 from ballotine.teachers import Trainer, make_engine
 
-X, Y = make_blobs(n_samples=120, centers=3, random_state=0)
+X, Y = make_blobs(n_samples=240, centers=3, random_state=0)
 
 
 @pytest.mark.extras
@@ -24,7 +24,7 @@ def test_ray_trains_the_same_teachers() -> None:
     try:
         for name in ("local", "ray"):
             trainer = Trainer(
-                RandomForestClassifier(3), 3, b"secret", engine=make_engine(name, n_jobs=2)
+                RandomForestClassifier(10), 3, b"secret", engine=make_engine(name, n_jobs=2)
             )
             ballots[name] = trainer.train(X, Y.astype(np.int64), partition).ballots(X)
         assert ray.is_initialized()
