@@ -1,11 +1,12 @@
-"""Exact two-sided costs against the per-query loop for Theorem 6 of Scalable PATE.
+"""Published and exact costs against the per-query loop for Theorem 6 of Scalable PATE.
 
-    python benchmarks/bench_exact.py [--repeats 5] [--memory]
+    python benchmarks/bench_costs.py [--repeats 5] [--memory]
 
-Prints how many times faster the exact cost of 9,000 tallies at 49 orders is than the loop, both
-measured in turn in this one run, and ends with 1 when it is slower. With real ballots
-(`votes_mnist_250.npz` and the like in the folder BALLOTINE_DATA) these are used, else MNIST-like
-ones are simulated. `--memory` prices 1,000,000 simulated tallies and prints the peak memory.
+Prints how many times faster our Theorem 6 (one-sided, like the loop's) and the exact two-sided
+cost of 9,000 tallies at 49 orders are than the loop, all measured in turn in this one run, and
+ends with 1 when Theorem 6 is not 20 times as fast or the exact cost is slower than the loop.
+With real ballots (`votes_mnist_250.npz` and the like in the folder BALLOTINE_DATA) these are used
+too. `--memory` prices 1,000,000 simulated tallies and prints the peak memory.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import norm
 
-from ballotine.privacy import exact
+from ballotine.privacy import exact, published
 from ballotine.types import FloatArray
 
 CLASSES, TEACHERS, SIGMA = 10, 250, 40.0
@@ -81,10 +82,13 @@ def seconds(job: Callable[[FloatArray], FloatArray], counts: FloatArray) -> floa
     return time.perf_counter() - start
 
 
-def compare(name: str, counts: FloatArray, repeats: int) -> float:
-    """Print the median times of both and return how many times faster the exact one is."""
+def compare(name: str, counts: FloatArray, repeats: int) -> bool:
+    """Print the median times and ratios; tell whether both targets are met."""
     jobs: dict[str, Callable[[FloatArray], FloatArray]] = {
         "loop, Theorem 6": loop_theorem_six,
+        "ours, Theorem 6": lambda tallies: published.gnmax_data_dependent(
+            tallies, ORDERS, SIGMA, two_sided=False
+        ),
         "exact GNMax": lambda tallies: exact.gnmax(tallies, ORDERS, SIGMA),
         "exact Confident-GNMax": lambda tallies: exact.confident_gnmax(
             tallies, ORDERS, SIGMA, 200.0, 150.0
@@ -99,7 +103,7 @@ def compare(name: str, counts: FloatArray, repeats: int) -> float:
     print(f"{name}: {len(counts)} tallies × {ORDERS.size} orders, σ = {SIGMA:g}")
     for label, median in medians.items():
         print(f"  {label:<22} {median * 1e3:8.1f} ms   {base / median:5.2f}×")
-    return base / medians["exact GNMax"]
+    return base >= 20 * medians["ours, Theorem 6"] and base >= medians["exact GNMax"]
 
 
 def memory(queries: int = 1_000_000) -> None:
@@ -126,8 +130,8 @@ def main() -> int:
         counts = real_tallies(name)
         if counts is not None:
             sets[name] = counts
-    slowest = min(compare(name, counts, arguments.repeats) for name, counts in sets.items())
-    return 0 if slowest >= 1.0 else 1
+    met = [compare(name, counts, arguments.repeats) for name, counts in sets.items()]
+    return 0 if all(met) else 1
 
 
 if __name__ == "__main__":
