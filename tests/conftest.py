@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
+import io
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+from ballotine.cli import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+Command = Callable[..., Ended]
 
 HEADER = "age,income,region,label"
 REGIONS = ("north", "south")
@@ -67,22 +80,18 @@ def table(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ballotine(tmp_path: Path) -> Command:
-    """Runs the command line in a process of its own, in the test's folder."""
+def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Runs the command line in the test's folder, from ``main`` to its exit code."""
 
-    def call(
-        *arguments: object, timeout: float = 120, **more: str
-    ) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", **more}
-        environment.pop("BALLOTINE_DATA", None)
-        return subprocess.run(
-            [sys.executable, "-m", "ballotine", *map(str, arguments)],
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
+    def call(*arguments: object, **environment: str) -> Ended:
+        for name, value in {"NO_COLOR": "1", "COLUMNS": "200", **environment}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("BALLOTINE_DATA", raising=False)
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", ["ballotine", *map(str, arguments)])
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
+            main()
+        return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call

@@ -1,0 +1,125 @@
+"""Ballots or tallies that somebody saved: .npy, .npz or Parquet, read in chunks.
+
+Ballots have the shape (queries, teachers) and hold class numbers; tallies have the shape
+(queries, classes) and hold counts. A .npy file is mapped, not loaded; Parquet is read by
+row groups, one column per teacher (or class).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ballotine.errors import DataError
+from ballotine.text import quoted
+from ballotine.types import Table
+
+CHUNK_CELLS = 8_000_000
+ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
+
+
+@dataclass(frozen=True)
+class VoteFile:
+    """A file of ballots or tallies; rows are queries.
+
+    Attributes:
+        path: where it is.
+        queries: how many rows it has.
+        columns: teachers (ballots) or classes (tallies).
+    """
+
+    path: Path
+    queries: int
+    columns: int
+
+    def chunks(self, most: int | None = None) -> Iterator[Table]:
+        """The first ``most`` rows, some at a time."""
+        left = self.queries if most is None else min(most, self.queries)
+        for block in self._blocks():
+            rows = np.asarray(block[: min(left, len(block))])
+            left -= len(rows)
+            if len(rows):
+                yield _checked(rows, self.path)
+            if left <= 0:
+                return
+
+    def _blocks(self) -> Iterator[Any]:
+        if self.path.suffix == ".parquet":
+            yield from _parquet_blocks(self.path)
+            return
+        array = _array(self.path)
+        step = max(1, CHUNK_CELLS // self.columns)
+        for start in range(0, len(array), step):
+            yield array[start : start + step]
+
+
+def open_votes(path: str | Path) -> VoteFile:
+    """Look at a file of ballots or tallies without reading it all."""
+    where = Path(path)
+    if not where.is_file():
+        raise DataError(f"there is no file {where}")
+    if where.suffix == ".parquet":
+        try:
+            facts = pq.read_metadata(where)
+        except (pa.ArrowInvalid, OSError):
+            raise DataError(f"{where} cannot be read as Parquet") from None
+        shape: tuple[int, ...] = (facts.num_rows, facts.num_columns)
+    else:
+        shape = _array(where).shape
+    if len(shape) != 2 or 0 in shape:
+        raise DataError(
+            f"{where} has the shape {shape}; votes need (queries, teachers) with class numbers, "
+            "or (queries, classes) with counts"
+        )
+    return VoteFile(where, shape[0], shape[1])
+
+
+def _array(path: Path) -> Any:
+    try:
+        if path.suffix == ".npy":
+            return np.load(path, mmap_mode="r", allow_pickle=False)
+        if path.suffix == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                return archive[_name(archive.files, path)]
+    except DataError:
+        raise
+    except (ValueError, OSError, EOFError):
+        raise DataError(f"{path} cannot be read as a NumPy file of numbers") from None
+    raise DataError(f"{path} has an unknown extension; votes come as .npy, .npz or .parquet")
+
+
+def _name(names: list[str], path: Path) -> str:
+    if len(names) == 1:
+        return names[0]
+    found = [name for name in ARRAY_NAMES if name in names]
+    if len(found) != 1:
+        raise DataError(
+            f"{path} holds {quoted(names)}; name the votes one of {', '.join(ARRAY_NAMES)}"
+        )
+    return found[0]
+
+
+def _parquet_blocks(path: Path) -> Iterator[Table]:
+    with pq.ParquetFile(path) as file:
+        width = max(1, file.metadata.num_columns)
+        for batch in file.iter_batches(batch_size=max(1, CHUNK_CELLS // width)):
+            try:
+                yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch])
+            except (pa.ArrowInvalid, ValueError, TypeError):
+                raise DataError(f"{path} must hold numbers only") from None
+
+
+def _checked(rows: Table, path: Path) -> Table:
+    if rows.dtype.kind not in "iufb":
+        raise DataError(f"{path} must hold numbers, not {rows.dtype}")
+    if rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):
+        raise DataError(f"{path} holds values that are not finite")
+    if np.any(rows < 0):
+        raise DataError(f"{path} holds negative values; ballots and counts are 0 or more")
+    return rows
