@@ -69,7 +69,7 @@ app.add_typer(data.app, name="data")
 def main() -> NoReturn:
     """Run the command line and end the process with a documented exit code."""
     try:
-        app(standalone_mode=True)
+        app(prog_name="ballotine")
     except BallotineError as problem:
         complain(str(problem))
         sys.exit(problem.exit_code)
