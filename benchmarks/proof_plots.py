@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from ballotine.privacy import published, tight
+from ballotine.privacy import envelope, exact, multilabel, plan, published, smooth, tight
+from ballotine.privacy.events import ClippedSum
 
 Array = npt.NDArray[np.float64]
 WIDTH, HEIGHT = 640, 360
@@ -114,10 +115,80 @@ def two_sided() -> str:
     return plot(title, "votes for the top class, of 50 teachers and two classes", x, y, lines)
 
 
+def private_ttac() -> str:
+    multipliers = np.geomspace(2.0, 256.0, 60)
+    lines = {}
+    for rounds in (1, 10, 100):
+        spent = [plan.epsilon_of([(ClippedSum(z), rounds)], 1e-5) for z in multipliers]
+        lines[f"{rounds} rounds"] = (multipliers, np.minimum(spent, 8.0))
+    x, y = axes((2.0, 8.0, 32.0, 128.0, 256.0), (0.0, 2.0, 4.0, 6.0, 8.0), logarithmic=True)
+    return plot("Private TTAC: ε of the rounds at δ = 1e-5", "noise multiplier z", x, y, lines)
+
+
+def envelopes() -> str:
+    teachers, sigma, order = 250, 40.0, 12.0
+    tops = np.arange(60.0, 251.0, 5.0)
+    whole = float(tight.gnmax([order], sigma)[0])
+    proven = envelope.gnmax(teachers, 10, order, sigma)[tops.astype(int)]
+    theorem6, truth = [], []
+    for top in tops:
+        # The most uneven arrangement: the rest in as few classes as can hold it.
+        tally = np.zeros(10)
+        tally[0], left = top, teachers - top
+        for place in range(1, 10):
+            tally[place] = min(left, top)
+            left -= tally[place]
+        truth.append(exact.gnmax(tally, [order], sigma)[0, 0])
+        theorem6.append(published.gnmax_data_dependent(tally, [order], sigma)[0, 0])
+    lines = {
+        "Theorem 6, two-sided, rest in one class": (tops, np.array(theorem6) / whole),
+        "envelope: every arrangement of the rest": (tops, proven / whole),
+        "exact cost, rest in one class": (tops, np.array(truth) / whole),
+    }
+    x = Axis((60.0, 100.0, 150.0, 200.0, 250.0), LEFT, WIDTH - RIGHT)
+    y = Axis((1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0), HEIGHT - BOTTOM, TOP, logarithmic=True)
+    title = "Share of the data-independent cost; n = 250, k = 10, σ = 40, α = 12"
+    return plot(title, "votes for the top class", x, y, lines)
+
+
+def smooth_release() -> str:
+    beta, sigma = 0.02, 6.0
+    orders = np.linspace(1.5, 22.0, 80)
+    printed = orders * np.exp(2 * beta) / sigma**2 + (
+        orders * beta - 0.5 * np.log(1 - 2 * orders * beta)
+    ) / (orders - 1)
+    right = np.array([smooth.smooth_release_cost(order, beta, sigma) for order in orders])
+    lines = {"as printed": (orders, printed), "corrected": (orders, np.minimum(right, 2.0))}
+    x, y = axes((0.0, 5.0, 10.0, 15.0, 20.0, 25.0), (0.0, 0.5, 1.0, 1.5, 2.0))
+    return plot("Cost of a smooth release, β = 0.02, σ = 6", "order α", x, y, lines)
+
+
+def clipped_ballots() -> str:
+    taus = np.linspace(0.2, 6.0, 80)
+    lines = {
+        "l2: Δ²": (taus, np.array([multilabel.squared_sensitivity(20, t) for t in taus])),
+        "l1: Δ²": (taus, np.array([multilabel.squared_sensitivity(20, t, "l1") for t in taus])),
+        "τ², as claimed": (taus, np.minimum(taus**2, 24.0)),
+    }
+    x, y = axes((0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0), (0.0, 6.0, 12.0, 18.0, 24.0))
+    return plot("How far one clipped ballot can move 20 counts, squared", "τ", x, y, lines)
+
+
+PLOTS = {
+    "one-bit": one_bit,
+    "three-cell": three_cell,
+    "two-sided": two_sided,
+    "private-ttac": private_ttac,
+    "envelope": envelopes,
+    "smooth": smooth_release,
+    "clipped-ballots": clipped_ballots,
+}
+
+
 def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for draw in (one_bit, three_cell, two_sided):
-        path = folder / f"{draw.__name__.replace('_', '-')}.svg"
+    for name, draw in PLOTS.items():
+        path = folder / f"{name}.svg"
         path.write_text(draw(), encoding="utf-8")
         print(path)
 

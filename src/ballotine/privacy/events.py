@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
 from ballotine.errors import ParameterError, UnknownEventError
-from ballotine.privacy import tight
+from ballotine.privacy import published, tight
 from ballotine.types import FloatArray
 
 
@@ -77,7 +77,27 @@ class GaussianCheck(Event):
         return tight.threshold(orders, self.sigma, self.sensitivity)
 
 
-KNOWN: dict[str, type[Event]] = {kind.name: kind for kind in (GaussianArgmax, GaussianCheck)}
+@dataclass(frozen=True)
+class ClippedSum(Event):
+    """A sum of updates clipped to norm C, released with N(0, (zC)²) on every coordinate.
+
+    One record changes one teacher's update, by at most 2C: see docs/proofs/private-ttac.md.
+    """
+
+    noise_multiplier: float
+    name: ClassVar[str] = "clipped-sum"
+
+    def __post_init__(self) -> None:
+        _require_positive(noise_multiplier=self.noise_multiplier)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """The Gaussian mechanism with sensitivity 2C and deviation zC: 2α/z²."""
+        return published.threshold(orders, self.noise_multiplier, sensitivity=2.0)
+
+
+KNOWN: dict[str, type[Event]] = {
+    kind.name: kind for kind in (GaussianArgmax, GaussianCheck, ClippedSum)
+}
 
 
 def from_json(text: str) -> Event:
