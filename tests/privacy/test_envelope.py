@@ -16,8 +16,8 @@ from scipy.stats import norm
 
 from ballotine.errors import ParameterError
 from ballotine.privacy import envelope, exact, tight
-from ballotine.privacy._envelope_moves import Size, Tables
-from ballotine.privacy._envelope_tables import SPREAD, Bend, Weights, excess, grid
+from ballotine.privacy.envelope.moves import Size, Tables
+from ballotine.privacy.envelope.tables import SPREAD, Bend, Weights, excess, grid
 
 Array = npt.NDArray[np.float64]
 ORDERS = (1.5, 2.0, 8.0, 32.0)

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from ballotine.privacy import _moves, _pricing, exact
+from ballotine.privacy import exact
+from ballotine.privacy.exact import moves, pricing
 
 ORDERS = np.array([1.1, 1.5, 2.0, 3.0, 8.0, 16.0, 24.0, 32.0, 48.0, 64.0])
 
@@ -157,9 +158,9 @@ def test_split_moves_are_all_there_once(classes, teachers):
         for move in itertools.product(range(-teachers, teachers + 1), repeat=classes)
         if sum(move) == 0 and 0 < sum(map(abs, move)) <= 2 * teachers
     }
-    moves = [tuple(map(int, move)) for move in _moves.split_moves(classes, teachers)]
-    assert set(moves) == expected
-    assert len(moves) == len(expected) == _moves.move_count(classes, teachers)
+    found = [tuple(map(int, move)) for move in moves.split_moves(classes, teachers)]
+    assert set(found) == expected
+    assert len(found) == len(expected) == moves.move_count(classes, teachers)
 
 
 tallies = st.integers(2, 6).flatmap(
@@ -232,7 +233,7 @@ def test_the_fast_and_the_general_road_agree(sigma, monkeypatch):
     orders = np.concatenate((ORDERS, [128.0, 500.0, 1024.0]))
     fast = exact.confident_gnmax(counts, orders, sigma, 40.0, 20.0)
     monkeypatch.setattr(
-        _pricing, "fits_one_grid", lambda tallies, *_: np.zeros(len(tallies.index), bool)
+        pricing, "fits_one_grid", lambda tallies, *_: np.zeros(len(tallies.index), bool)
     )
     general = exact.confident_gnmax(counts, orders, sigma, 40.0, 20.0)
     np.testing.assert_allclose(fast, general, rtol=1e-10, atol=1e-11)
@@ -258,9 +259,9 @@ def test_results_do_not_depend_on_company_order_or_chunks(monkeypatch):
     np.testing.assert_allclose(exact.gnmax(counts, ORDERS[::-1], 40.0)[:, ::-1], each, rtol=1e-12)
     alone = np.vstack([exact.gnmax(row, ORDERS, 40.0) for row in counts[:8]])
     np.testing.assert_allclose(alone, each[:8], rtol=1e-10)
-    monkeypatch.setattr(_pricing, "_CELLS", 2000)
-    monkeypatch.setattr(_pricing, "_BLOCK", 33)
-    monkeypatch.setattr(_pricing, "_SHARED_TABLE", 50)
+    monkeypatch.setattr(pricing, "_CELLS", 2000)
+    monkeypatch.setattr(pricing, "_BLOCK", 33)
+    monkeypatch.setattr(pricing, "_SHARED_TABLE", 50)
     np.testing.assert_allclose(exact.gnmax(counts, ORDERS, 40.0), each, rtol=1e-10)
 
 

@@ -17,8 +17,8 @@ from scipy.stats import norm
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.privacy import exact, powerset, published
-from ballotine.privacy._crowd import grid_for, log_law_of_levels
-from ballotine.privacy._tallies import Levels
+from ballotine.privacy.exact.tallies import Levels
+from ballotine.privacy.powerset.crowd import grid_for, log_law_of_levels
 
 Array = npt.NDArray[np.float64]
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0])

@@ -17,8 +17,8 @@ from scipy.stats import norm
 
 from ballotine.errors import ParameterError
 from ballotine.privacy import published, tight
-from ballotine.privacy._arcs import Cut, Intervals, Scale, _bend, _log_depth
 from ballotine.privacy.orders import DEFAULT_ORDERS
+from ballotine.privacy.tight.arcs import Cut, Intervals, Scale, _bend, _log_depth
 
 Array = npt.NDArray[np.float64]
 

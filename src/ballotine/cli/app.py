@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ballotine.cli import account, data, init, ledger, plan, report, run
+from ballotine.cli import account, data, init, ledger, plan, report, run, verify
 from ballotine.cli.console import complain
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
@@ -62,6 +62,7 @@ app.command("init", help=init.HELP)(init.init)
 app.command("report", help=report.HELP)(report.report)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("account", help=account.HELP)(account.account)
+app.command("verify", help=verify.HELP)(verify.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(data.app, name="data")
 

@@ -19,7 +19,7 @@ from ballotine.voting import Answerer, GNMax, Tallies
 from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
 
 Results = Any  # a multiprocessing queue
-MECHANISM = GNMax(60.0)
+MECHANISM = GNMax(80.0)  # about 2,900 answers: every meeting is at least one interleaving
 PATIENCE = 20.0
 
 

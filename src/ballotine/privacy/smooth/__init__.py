@@ -1,0 +1,160 @@
+"""Smooth sensitivity, and the sanitised release of a data-dependent ε.
+
+A data-dependent cost F is private. To release it with noise one must know how far one teacher can
+move it, and that depends on the votes too. Two ways lead out, each fixed before any vote is seen:
+
+* `SmoothRelease` publishes F + S (Z + z): S is the β-smooth sensitivity, the largest
+  e^(−βd) LS_d, with LS_d the most that one teacher can change F from votes d teachers away; Z is
+  Gaussian. The margin z scales with the private S, so it is released and priced with it.
+* `LogRelease`, for sums of an `envelope` that `envelope.shape` made smooth: one teacher changes
+  ln(F + A) by at most the envelope's rate, whatever the votes, so the logarithm is released with
+  plain Gaussian noise. No order is excluded, and the margin is a public factor. Mostly better.
+
+F is the sum over queries that were fixed before any answer was seen. It comes from `enumerated`
+(envelopes, the check, two-class votes) or `theorem6`, is private, and does not print itself.
+
+    g = envelope.confident_gnmax(250, 10, 12.0, 40.0, 200.0, 150.0, runner_up=True)
+    way = LogRelease(g=envelope.shape(g, 0.03), order=12.0, delta=1e-5, sigma=8.0)
+    published = way.release(top_and_runner_up, SecureNoise())
+
+Choose the numbers with `plan_log` or `plan_smooth` from assumed votes, never from the votes
+themselves. Proofs: docs/proofs/smooth.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize_scalar
+
+from ballotine.errors import ParameterError
+from ballotine.privacy import envelope
+from ballotine.privacy._validate import as_orders
+from ballotine.privacy.smooth.release import (
+    LogRelease,
+    Sanitised,
+    SmoothRelease,
+    smooth_release_cost,
+)
+from ballotine.privacy.smooth.sensitivity import (
+    PrivateCost,
+    enumerated,
+    smooth_sensitivity,
+    theorem6,
+)
+from ballotine.types import FloatArray
+
+__all__ = [
+    "LogRelease",
+    "PrivateCost",
+    "Sanitised",
+    "SmoothRelease",
+    "enumerated",
+    "plan_log",
+    "plan_smooth",
+    "smooth_release_cost",
+    "smooth_sensitivity",
+    "theorem6",
+]
+
+# What the planners try: the rate and the offset (in smallest costs) of an envelope, and β.
+_RATES = (0.01, 0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.07)
+_OFFSETS = (-0.9, -0.8, -0.7, -0.5, -0.3, 0.0, 1.0)
+_BETAS = (0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.025, 0.03, 0.04, 0.06)
+_SIGMAS = (0.5, 100.0)
+
+_Way = TypeVar("_Way", LogRelease, SmoothRelease)
+
+
+def plan_log(
+    costs: Callable[[float], FloatArray],
+    places: npt.ArrayLike,
+    orders: npt.ArrayLike,
+    delta: float,
+    confidence: float = 0.95,
+) -> tuple[LogRelease, float]:
+    """Choose order, shape and noise of a `LogRelease` from public numbers and assumed votes.
+
+    Args:
+        costs: gives the envelope at an order, such as ``lambda a: envelope.gnmax(250, 10, a, 40)``.
+        places: *assumed* counts: simulated, or of public data; never the votes to be released.
+        orders: the orders to choose among.
+        delta: δ of the published pair.
+        confidence: probability with which the released cost is at least the true one.
+
+    Returns:
+        The release and the ε that it publishes on the assumed votes at the median of its noise.
+    """
+
+    def ways(order: float) -> list[tuple[LogRelease, float]]:
+        g = costs(order)
+        found = []
+        for share in _OFFSETS:
+            offset = share * float(np.nanmin(g))
+            for rate in _RATES:
+                shaped = envelope.shape(g, rate, offset)
+
+                def way(sigma: float, g: FloatArray = shaped, offset: float = offset) -> LogRelease:
+                    return LogRelease(
+                        g=g,
+                        offset=offset,
+                        order=order,
+                        delta=delta,
+                        sigma=sigma,
+                        confidence=confidence,
+                    )
+
+                found.append(_quietest(way, lambda way: way.expected(places)))
+        return found
+
+    return _best([way for order in as_orders(orders) for way in ways(float(order))])
+
+
+def plan_smooth(
+    costs: Callable[[float], FloatArray],
+    places: npt.ArrayLike,
+    orders: npt.ArrayLike,
+    delta: float,
+    confidence: float = 0.95,
+) -> tuple[SmoothRelease, float]:
+    """Choose order, β and noise of a `SmoothRelease`; arguments and result as in `plan_log`."""
+
+    def ways(order: float) -> list[tuple[SmoothRelease, float]]:
+        assumed = enumerated(places, costs(order))
+        found = []
+        for beta in _BETAS:
+            if not math.isfinite(smooth_release_cost(order, beta, 1.0)):
+                continue
+
+            def way(sigma: float, beta: float = beta) -> SmoothRelease:
+                return SmoothRelease(
+                    beta=beta, order=order, delta=delta, sigma=sigma, confidence=confidence
+                )
+
+            found.append(_quietest(way, lambda way: way.expected(assumed)))
+        return found
+
+    return _best([way for order in as_orders(orders) for way in ways(float(order))])
+
+
+def _quietest(way: Callable[[float], _Way], epsilon: Callable[[_Way], float]) -> tuple[_Way, float]:
+    """Return the way with the noise that publishes the smallest ε."""
+    result = minimize_scalar(
+        lambda log_sigma: epsilon(way(math.exp(log_sigma))),
+        bounds=tuple(math.log(sigma) for sigma in _SIGMAS),
+        method="bounded",
+        options={"xatol": 1e-2},
+    )
+    # Two digits are enough, and easier to state beforehand.
+    chosen = way(float(f"{math.exp(result.x):.2g}"))
+    return chosen, epsilon(chosen)
+
+
+def _best(ways: list[tuple[_Way, float]]) -> tuple[_Way, float]:
+    if not ways:
+        raise ParameterError("no order is small enough for any beta: give smaller orders")
+    return min(ways, key=lambda pair: pair[1])

@@ -1,0 +1,225 @@
+"""The release of a data-dependent cost: noise, a margin for the noise, and the price of both.
+
+With the stated confidence the released number is at least the true cost. The published ε adds the
+cost of the release and converts at the order fixed beforehand. Proofs: docs/proofs/smooth.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.noise import NoiseSource, QueryNoise
+from ballotine.privacy import conversion
+from ballotine.privacy._validate import as_delta, as_nonnegative, as_orders, as_positive, as_real
+from ballotine.privacy.smooth.lattice import as_costs, as_places, steepest
+from ballotine.privacy.smooth.sensitivity import PrivateCost, smooth_sensitivity
+from ballotine.types import FloatArray
+
+_REASON = "sanitised release"
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitised:
+    """An ε that may be published: nothing in here depends on votes except through noise.
+
+    Attributes:
+        epsilon: holds with the stated confidence, over the noise of this release alone.
+        delta: δ of the conversion.
+        order: the Rényi order, fixed beforehand.
+        confidence: probability that the released cost is not below the true one.
+        cost: the released Rényi cost of the votes, noise and margin included.
+        cost_of_release: what releasing it cost, included in ε.
+        seeded: True when the noise can be removed by whoever knows the seed.
+    """
+
+    epsilon: float
+    delta: float
+    order: float
+    confidence: float
+    cost: float
+    cost_of_release: float
+    seeded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Release:
+    """What both ways have in common.
+
+    Attributes:
+        order: Rényi order at which everything is counted.
+        delta: δ of the published pair.
+        sigma: standard deviation of Z, in units of the sensitivity.
+        confidence: probability with which the released cost is at least the true one.
+    """
+
+    order: float
+    delta: float
+    sigma: float
+    confidence: float = 0.95
+
+    def __post_init__(self) -> None:
+        as_orders(self.order)
+        as_delta(self.delta)
+        as_positive(self.sigma, "sigma")
+        if not 0.5 <= self.confidence < 1.0:
+            raise ParameterError("confidence must be at least 0.5 and below 1")
+
+    @property
+    def margin(self) -> float:
+        """The margin z: the quantile of Z that the confidence asks for."""
+        return self.sigma * float(ndtri(self.confidence))
+
+    def epsilon(self, cost: float, cost_of_release: float) -> float:
+        """Convert a Rényi cost and the price of releasing it."""
+        total = max(cost, 0.0) + cost_of_release
+        return conversion.epsilon([self.order], [total], self.delta)[0]
+
+    def _sanitised(self, cost: float, price: float, noise: NoiseSource) -> Sanitised:
+        return Sanitised(
+            self.epsilon(cost, price),
+            self.delta,
+            self.order,
+            self.confidence,
+            cost,
+            price,
+            noise.seeded,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmoothRelease(_Release):
+    """Release F + S (Z + z) with the β-smooth sensitivity S.
+
+    Attributes:
+        beta: β; the order must stay below 1/(1 − e^(−2β)).
+    """
+
+    beta: float
+
+    def __post_init__(self) -> None:
+        super(SmoothRelease, self).__post_init__()
+        as_positive(self.beta, "beta")
+        if not math.isfinite(self.cost):
+            raise ParameterError("order must be below 1/(1 − e^(−2β)): lower the order or beta")
+
+    @property
+    def cost(self) -> float:
+        """The Rényi cost of the release, margin included."""
+        return smooth_release_cost(self.order, self.beta, self.sigma, self.margin)
+
+    def expected(self, cost: PrivateCost) -> float:
+        """Return the ε that a middling draw of the noise gives: private, for assumed votes."""
+        total, local = cost.unlock(reason="planning with assumed votes")
+        return self.epsilon(total + smooth_sensitivity(local, self.beta) * self.margin, self.cost)
+
+    def release(self, cost: PrivateCost, noise: NoiseSource, key: bytes = b"") -> Sanitised:
+        """Return the sanitised ε of this cost.
+
+        Args:
+            cost: from `smooth.enumerated` or `smooth.theorem6`, or a sum of such.
+            noise: where Z comes from.
+            key: names this release, for seeded noise only; never use one twice.
+        """
+        total, local = cost.unlock(reason=_REASON)
+        scale = smooth_sensitivity(local, self.beta)
+        draw = _standard_normal(noise, key) * self.sigma
+        return self._sanitised(total + scale * (draw + self.margin), self.cost, noise)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LogRelease(_Release):
+    """Release ln(Σ g(top) + A) with plain Gaussian noise, A = queries · offset.
+
+    Attributes:
+        g: cost by top count, or by top and runner-up, from `envelope.shape`.
+        offset: what is added to each g, as in `envelope.shape`.
+    """
+
+    g: FloatArray = field(repr=False)
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        super(LogRelease, self).__post_init__()
+        costs = as_costs(self.g).copy()
+        costs.setflags(write=False)
+        object.__setattr__(self, "g", costs)
+        if float(np.nanmin(costs)) + as_real(self.offset, "offset") <= 0.0:
+            raise ParameterError("offset must be greater than minus the smallest cost")
+
+    @property
+    def rate(self) -> float:
+        """The most by which one teacher changes the logarithm."""
+        # The slack covers the rounding of sums and logarithms.
+        return float(steepest(np.log(self.g + self.offset)).max()) * (1.0 + 1e-9) + 1e-12
+
+    @property
+    def cost(self) -> float:
+        """The Rényi cost of the release: a Gaussian shifted by one sensitivity."""
+        return self.order / (2.0 * self.sigma**2)
+
+    def expected(self, places: npt.ArrayLike) -> float:
+        """Return the ε that a middling draw of the noise gives: private, for assumed votes."""
+        return self.epsilon(self._published(places, 0.0), self.cost)
+
+    def release(self, places: npt.ArrayLike, noise: NoiseSource, key: bytes = b"") -> Sanitised:
+        """Return the sanitised ε of queries with these top counts.
+
+        Args:
+            places: the top count of each query, or top and runner-up, as g has them.
+            noise: where Z comes from.
+            key: names this release, for seeded noise only; never use one twice.
+        """
+        draw = _standard_normal(noise, key) * self.sigma
+        return self._sanitised(self._published(places, draw), self.cost, noise)
+
+    def _published(self, places: npt.ArrayLike, draw: float) -> float:
+        costs = self.g[as_places(places, self.g)]
+        factor = math.exp(self.rate * (draw + self.margin))
+        noisy = float((costs + self.offset).sum()) * factor - costs.size * self.offset
+        # Both ends are public, so nothing is lost by staying between them.
+        lowest, highest = float(np.nanmin(self.g)), float(np.nanmax(self.g))
+        return min(max(noisy, costs.size * lowest), costs.size * highest)
+
+
+def smooth_release_cost(order: float, beta: float, sigma: float, margin: float = 0.0) -> float:
+    """Return a bound on the Rényi cost of F + S (Z + margin), Z ~ N(0, σ²), S β-smooth.
+
+    It is the divergence of two Gaussians whose scales differ by e^(±β) and whose means differ by
+    the smaller scale and the margin's part. The published cost α e^(2β)/σ² +
+    (αβ − ½ ln(1 − 2αβ))/(α − 1) is larger for small αβ, and too small near its limit α = 1/(2β).
+
+    Args:
+        order: Rényi order above 1.
+        beta: β, above 0.
+        sigma: standard deviation of Z.
+        margin: the shift z, in the units of σ.
+
+    Returns:
+        The cost; infinite when the order is 1/(1 − e^(−2β)) or more.
+    """
+    alpha, bend = float(as_orders(order).item()), as_positive(beta, "beta")
+    scale, shift = as_positive(sigma, "sigma"), as_nonnegative(margin, "margin")
+    narrow, wide = math.exp(-bend), math.exp(bend)
+    variance = 1.0 - alpha + alpha * narrow**2
+    if variance <= 0.0:
+        return math.inf
+    farthest = narrow + shift * (1.0 - narrow)
+    narrower = alpha * farthest**2 / (2.0 * scale**2 * variance)
+    narrower -= (2.0 * alpha * bend + math.log(variance)) / (2.0 * (alpha - 1.0))
+    farthest = 1.0 + shift * (wide - 1.0)
+    wider = alpha * farthest**2 / (2.0 * scale**2)
+    wider += (2.0 * alpha * bend - math.log1p(alpha * (wide**2 - 1.0))) / (2.0 * (alpha - 1.0))
+    return max(narrower, wider) * (1.0 + 1e-12)
+
+
+def _standard_normal(noise: NoiseSource, key: bytes) -> float:
+    draw = float(QueryNoise(noise, [b"sanitise/" + key]).gaussian(1.0, 1)[0, 0])
+    if not math.isfinite(draw):
+        raise DataError("the noise source gave no number")
+    return draw

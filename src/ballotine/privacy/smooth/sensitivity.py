@@ -1,0 +1,116 @@
+"""How much one teacher can change a data-dependent cost, near the votes and far from them.
+
+LS_d(x) bounds |F(y) − F(y')| over all neighbours y, y' with y at most d teachers away from x.
+One teacher may change its vote on every query at once, so LS_d is the sum of the queries' own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.privacy._validate import as_counts, as_nonnegative, as_orders, as_sigma
+from ballotine.privacy.smooth.lattice import as_costs, as_places, steepest, widen
+from ballotine.privacy.smooth.theorem6 import Theorem6
+from ballotine.types import FloatArray
+
+
+class PrivateCost:
+    """A sum of data-dependent costs with its local sensitivities: private, and silent about it.
+
+    Costs of the same votes add up with ``+``.
+    """
+
+    __slots__ = ("_local", "_total")
+
+    def __init__(self, total: float, local: FloatArray) -> None:
+        self._total = total
+        self._local = local
+
+    def __add__(self, other: PrivateCost) -> PrivateCost:
+        if self._local.size != other._local.size:
+            raise ParameterError("costs of different numbers of teachers cannot be added")
+        return PrivateCost(self._total + other._total, self._local + other._local)
+
+    def unlock(self, *, reason: str) -> tuple[float, FloatArray]:
+        """Return the sum and LS_0, …, LS_n, for code that states why it may see them."""
+        if not reason.strip():
+            raise DataError("opening a private cost needs a reason")
+        return self._total, self._local
+
+    def smooth(self, beta: float) -> float:
+        """Return the β-smooth sensitivity, which is private too."""
+        return smooth_sensitivity(self._local, beta)
+
+    def __repr__(self) -> str:
+        return "<PrivateCost: private>"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a private cost is not pickled")
+
+
+def smooth_sensitivity(local: npt.ArrayLike, beta: float) -> float:
+    """Return max over d of e^(−βd) LS_d.
+
+    Args:
+        local: LS_0, LS_1, …, up to the number of teachers.
+        beta: β, at least 0.
+    """
+    sensitivities = np.asarray(local, dtype=np.float64)
+    decay = np.exp(-as_nonnegative(beta, "beta") * np.arange(sensitivities.size))
+    return float((decay * sensitivities).max())
+
+
+def enumerated(places: npt.ArrayLike, g: npt.ArrayLike) -> PrivateCost:
+    """Return Σ g and its local sensitivities, by enumeration.
+
+    Args:
+        places: the largest count of each query, shape (queries,); or the largest and the second
+            largest, shape (queries, 2), when g has two axes.
+        g: the cost of each top count, shape (n + 1,), or of each top and runner-up.
+    """
+    costs = as_costs(g)
+    index = as_places(places, costs)
+    # Queries at the same place have the same sensitivity: count them once.
+    queries = np.zeros(costs.shape)
+    np.add.at(queries, index, 1.0)
+    near = steepest(costs)
+    local = np.empty(costs.shape[0])
+    for distance in range(local.size):
+        local[distance] = float((queries * near).sum())
+        near = widen(near)
+    return PrivateCost(float(costs[index].sum()), local)
+
+
+def theorem6(counts: npt.ArrayLike, order: float, sigma: float) -> PrivateCost:
+    """Return the two-sided Theorem 6 of all tallies and its local sensitivities.
+
+    The cost is a function of q alone, B(q⁺), with q the union bound on the probability that the
+    top class loses and q⁺ the most that one changed vote can make of it. For Confident-GNMax
+    give the tallies that were answered, and add the check's cost on all tops with `enumerated`.
+
+    Args:
+        counts: tallies of whole votes, all with the same total n, shape (queries, classes).
+        order: the Rényi order, above 1.
+        sigma: standard deviation of the noise on each class.
+    """
+    tallies = as_counts(counts)
+    teachers = tallies[0].sum()
+    if np.any(tallies != np.floor(tallies)) or np.any(tallies.sum(axis=1) != teachers):
+        raise DataError("tallies must hold whole votes, the same number in each")
+    bound = _bound(float(as_orders(order).item()), as_sigma(sigma), tallies.shape[1])
+    total, local = bound.sensitivities(tallies.astype(np.int64))
+    return PrivateCost(total, local)
+
+
+@lru_cache(maxsize=32)
+def _bound(order: float, sigma: float, classes: int) -> Theorem6:
+    """Checking that the algorithm holds takes longer than applying it: do it once."""
+    return Theorem6(order, sigma, classes)

@@ -1,0 +1,35 @@
+"""Exact costs promise more than a bound: that they exceed the truth by next to nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ballotine.oracle.truth import Truth
+from ballotine.types import FloatArray
+from ballotine.verification.case import Case, Configuration, Points
+
+RELATIVE, ABSOLUTE = 1e-9, 1e-11
+
+
+def accuracy(case: Case[Configuration]) -> Case[Configuration]:
+    """Return the case turned round: the shipped cost is at most true · (1 + 1e-9) + 1e-11."""
+
+    def ceiling(configuration: Configuration, points: Points) -> FloatArray:
+        true = case.truth(configuration, points)
+        highest: FloatArray = (true.values + true.doubt) * (1.0 + RELATIVE) + ABSOLUTE
+        return highest
+
+    def shipped(configuration: Configuration, points: Points) -> Truth:
+        values = case.claim(configuration, points)
+        return Truth(values, np.zeros(values.size), ("",) * values.size)
+
+    return replace(
+        case,
+        name=f"{case.name}-accuracy",
+        statement="the exact cost exceeds the true one by at most 1e-9 of it and 1e-11",
+        reaches=0.9,
+        claim=ceiling,
+        truth=shipped,
+    )

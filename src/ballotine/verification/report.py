@@ -1,0 +1,128 @@
+"""All findings of one verification, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ballotine.errors import ParameterError, VerificationError
+from ballotine.progress import Progress, Silent
+from ballotine.text import quoted
+from ballotine.verification.case import AnyCase, Effort
+from ballotine.verification.cases import CASES, MECHANISMS
+from ballotine.verification.judge import TOLERANCE, Finding, judge
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found.
+
+    Attributes:
+        findings: one per case.
+        effort: how much was tried, and the seed that tries the same again.
+    """
+
+    findings: tuple[Finding, ...]
+    effort: Effort
+
+    @property
+    def failures(self) -> tuple[Finding, ...]:
+        """The findings that should not be."""
+        return tuple(finding for finding in self.findings if not finding.as_expected)
+
+    def require(self) -> None:
+        """Raise when a finding is not as it should be.
+
+        Raises:
+            VerificationError: naming every case that failed, and how.
+        """
+        if self.failures:
+            told = ", ".join(
+                f"{finding.case.name} ({finding.verdict})" for finding in self.failures
+            )
+            raise VerificationError(f"{len(self.failures)} of {len(self.findings)} failed: {told}")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON; what is infinite is the string "inf"."""
+        return {
+            "verified": not self.failures,
+            "quick": self.effort.quick,
+            "seed": self.effort.seed,
+            "tolerance": TOLERANCE,
+            "seconds": round(sum(finding.seconds for finding in self.findings), 3),
+            "findings": [_plain(finding) for finding in self.findings],
+        }
+
+
+def verify(
+    cases: Sequence[AnyCase] = CASES,
+    *,
+    quick: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Hold claims against the truth.
+
+    Args:
+        cases: what to verify; see `select`.
+        quick: try fewer configurations of every kind.
+        seed: what the random configurations follow from; drawn anew unless given. The report
+            names it either way.
+        progress: told of every case that is done.
+    """
+    if seed is not None and seed < 0:
+        raise ParameterError(f"a seed must be 0 or more, got {seed}")
+    effort = Effort(quick, secrets.randbits(32) if seed is None else seed)
+    findings = []
+    with (progress or Silent()).stage("claims", len(cases)) as advance:
+        for case in cases:
+            findings.append(judge(case, effort))
+            advance(1)
+    return Report(tuple(findings), effort)
+
+
+def select(names: Sequence[str]) -> tuple[AnyCase, ...]:
+    """Return the cases of these mechanisms, or the cases with these names; all when none is given.
+
+    Raises:
+        ParameterError: for a name that is neither.
+    """
+    unknown = set(names) - set(MECHANISMS) - {case.name for case in CASES}
+    if unknown:
+        raise ParameterError(
+            f"unknown: {quoted(sorted(unknown))}; mechanisms are {', '.join(MECHANISMS)}"
+        )
+    return tuple(
+        case for case in CASES if not names or case.mechanism in names or case.name in names
+    )
+
+
+def _plain(finding: Finding) -> dict[str, Any]:
+    case, witness = finding.case, finding.witness
+    return {
+        "case": case.name,
+        "mechanism": case.mechanism,
+        "claim": case.statement,
+        "source": case.source,
+        "expected": case.expected,
+        "verdict": finding.verdict,
+        "ratio": _finite(finding.ratio),
+        "reaches": case.reaches,
+        "configurations": finding.configurations,
+        "seconds": round(finding.seconds, 3),
+        "witness": {
+            "configuration": asdict(witness.configuration),
+            "axis": witness.axis,
+            "point": witness.point,
+            "neighbour": witness.neighbour,
+            "claimed": _finite(witness.claimed),
+            "true": _finite(witness.true),
+        },
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else str(value)
