@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from mpmath import mp
 
 from ballotine.cli import main
 
@@ -95,3 +96,11 @@ def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def own_precision() -> Iterator[None]:
+    """A test that works with more digits must not slow down those after it."""
+    before = mp.dps
+    yield
+    mp.dps = before

@@ -82,19 +82,17 @@ def _list(cases: Sequence[Case[object]], as_json: bool) -> None:
 def _print(report: Report) -> None:
     from rich.table import Table
 
-    table = Table("claim", "verdict", "ratio", "tried", "worst at")
-    table.columns[0].no_wrap = True
-    table.columns[1].no_wrap = True
-    for column in table.columns[2:4]:
+    table = Table("claim, and where it is closest to failing", "verdict", "ratio", "tried")
+    for column in table.columns[1:]:
+        column.no_wrap = True
         column.justify = "right"
     for finding in report.findings:
         style = STYLES.get(finding.verdict, "bold red")
         table.add_row(
-            plain(finding.case.name),
+            plain(finding.case.name, "bold") + "\n  " + plain(finding.witness, "dim", 300),
             plain(finding.verdict, style),
             shown_ratio(finding),
             f"{finding.configurations:,}",
-            plain(finding.witness, longest=300),
         )
     console.print(table)
     seconds = sum(finding.seconds for finding in report.findings)
