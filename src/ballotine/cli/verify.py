@@ -30,7 +30,9 @@ STYLES = {"holds": "green", "caught": "cyan"}
 def verify(
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(help="Only this mechanism, or this claim. May be repeated; see --list."),
+        typer.Option(
+            "--mechanism", "-m", help="Only this mechanism or claim; repeatable; see --list."
+        ),
     ] = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="Try fewer configurations: some twenty seconds.")
