@@ -93,7 +93,11 @@ def test_private_numbers_come_with_a_warning(ballotine: Command, votes: np.ndarr
         (("missing.npy", "-m", "gnmax", "--sigma", "8"), 3, "no file"),
         (("votes.npy", "-m", "loudest", "--sigma", "8"), 2, "unknown mechanism"),
         (("votes.npy", "-m", "gnmax", "--sigma", "0"), 2, "positive"),
-        (("votes.npy", "-m", "confident-gnmax", "--sigma", "8"), 2, "needs --"),
+        (
+            ("votes.npy", "-m", "confident-gnmax", "--sigma", "8"),
+            2,
+            "needs sigma_threshold, threshold",
+        ),
         (("votes.npy", "-m", "gnmax", "--sigma", "8", "--threshold", "3"), 2, "does not use"),
         (("votes.npy", "-m", "gnmax", "--sigma", "8", "--bounds", "guess"), 2, "bounds must be"),
         (("votes.npy", "-m", "gnmax", "--sigma", "8", "--classes", "3"), 3, "class numbers"),

@@ -60,7 +60,11 @@ def test_the_template_shows_every_section_and_key() -> None:
         ("sigma = 8.0", "", r"\[voting\] sigma: .*required"),
         ("sigma = 8.0", "sigma = 8.0\nsgima = 3", r"\[voting\] sgima: unknown key"),
         ("sigma = 8.0", "sigma = 8.0\nthreshold = 3", r"\[voting\] gnmax does not use threshold"),
-        ('"gnmax"', '"confident-gnmax"', r"\[voting\] confident-gnmax needs sigma_threshold"),
+        (
+            '"gnmax"',
+            '"confident-gnmax"',
+            r"\[voting\] confident-gnmax needs sigma_threshold, threshold",
+        ),
         ('"gnmax"', '"loudest"', r"\[voting\] unknown mechanism 'loudest'"),
         ("epsilon = 4.0", "epsilon = -1", r"\[budget\] epsilon: "),
         ("delta = 1e-5", "delta = 1", r"\[budget\] delta: .*less than 1"),

@@ -172,7 +172,9 @@ def test_curves_that_cannot_be_are_refused(costs: list[float], message: str) -> 
 
 def test_rounding_of_a_sum_is_forgiven() -> None:
     cost = 0.2
-    conversion.epsilon([4.0, 16.0, 64.0], [cost, np.nextafter(cost, 0.0), 9.0], 1e-5)
+    fallen = conversion.epsilon([4.0, 16.0, 64.0], [cost, np.nextafter(cost, 0.0), 9.0], 1e-5)
+    level = conversion.epsilon([4.0, 16.0, 64.0], [cost, cost, 9.0], 1e-5)
+    assert fallen == pytest.approx(level)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, 1.5, math.nan, math.inf, "x", None])

@@ -18,7 +18,6 @@ from ballotine.cli.options import (
     Sigma,
     SigmaThreshold,
     Threshold,
-    make_mechanism,
 )
 
 HELP = """Account for saved ballots or tallies: the data holder's own tool.
@@ -62,11 +61,11 @@ def account(
     from ballotine.data.ballots import open_votes
     from ballotine.noise import source
     from ballotine.privacy.orders import DEFAULT_ORDERS
+    from ballotine.voting import make_mechanism
     from ballotine.voting.account import Accountant
 
-    rule = make_mechanism(
-        mechanism, sigma=sigma, threshold=threshold, sigma_threshold=sigma_threshold
-    )
+    noise = {"sigma": sigma, "threshold": threshold, "sigma_threshold": sigma_threshold}
+    rule = make_mechanism(mechanism, noise)
     file = open_votes(votes)
     known = classes or (file.columns if tallies else _classes(file, queries))
     accountant = Accountant(rule, bounds, source(seed), DEFAULT_ORDERS)  # type: ignore[arg-type]

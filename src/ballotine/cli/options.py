@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-
-from ballotine.errors import ParameterError
-
-if TYPE_CHECKING:
-    from ballotine.voting import Mechanism
 
 MechanismName = Annotated[str, typer.Option("--mechanism", "-m", help="gnmax or confident-gnmax.")]
 Sigma = Annotated[float, typer.Option(help="Noise on each class's count, in votes.")]
@@ -23,19 +18,3 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing els
 Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the noise; secure noise when absent.")
 ]
-
-
-def make_mechanism(name: str, **parameters: float | None) -> Mechanism:
-    """The mechanism of that name with exactly the parameters it takes."""
-    from ballotine.voting import MECHANISMS
-
-    kind = MECHANISMS.get(name)
-    if kind is None:
-        raise ParameterError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}")
-    wanted = set(kind.__dataclass_fields__) - {"name"}
-    given: dict[str, Any] = {key: value for key, value in parameters.items() if value is not None}
-    if missing := sorted(wanted - set(given)):
-        raise ParameterError(f"{name} needs --{missing[0].replace('_', '-')}")
-    if extra := sorted(set(given) - wanted):
-        raise ParameterError(f"{name} does not use --{extra[0].replace('_', '-')}")
-    return kind(**given)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ballotine.errors import RunFileError
 from ballotine.privacy.guarantee import Budget
-from ballotine.voting import MECHANISMS, Mechanism
+from ballotine.voting import Mechanism, make_mechanism
 
 
 class Section(BaseModel):
@@ -83,24 +83,13 @@ class VotingSection(Section):
     )
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
-        if self.mechanism not in MECHANISMS:
-            raise ValueError(
-                f"unknown mechanism {self.mechanism!r}; choose one of {', '.join(MECHANISMS)}"
-            )
+    def _complete(self) -> Self:
         self.build()
         return self
 
     def build(self) -> Mechanism:
         """The mechanism with exactly the parameters it takes."""
-        kind = MECHANISMS[self.mechanism]
-        given = self.model_dump(exclude={"mechanism", "max_queries"}, exclude_none=True)
-        wanted = set(kind.__dataclass_fields__) - {"name"}
-        if missing := sorted(wanted - set(given)):
-            raise ValueError(f"{self.mechanism} needs {', '.join(missing)}")
-        if extra := sorted(set(given) - wanted):
-            raise ValueError(f"{self.mechanism} does not use {', '.join(extra)}")
-        return kind(**given)
+        return make_mechanism(self.mechanism, self.model_dump(exclude={"mechanism", "max_queries"}))
 
 
 class BudgetSection(Section):

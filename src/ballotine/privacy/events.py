@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar
 
@@ -19,14 +20,14 @@ from ballotine.types import FloatArray
 
 
 @dataclass(frozen=True)
-class Event:
+class Event(ABC):
     """One primitive release. Subclasses are frozen; their meaning never changes."""
 
     name: ClassVar[str]
 
+    @abstractmethod
     def cost(self, orders: FloatArray) -> FloatArray:
         """Data-independent Rényi cost at each order."""
-        raise NotImplementedError(type(self).__name__)
 
     def to_json(self) -> str:
         """Canonical text: equal events have equal text."""
