@@ -155,15 +155,16 @@ def follow(command: str) -> None:
         assert command == "make run"
 
 
-def test_the_numbers_of_the_accounting_page(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("name", "count"), [("accounting", 4), ("engine", 2)])
+def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
-    page = blocks(DOCS / "accounting.md")
+    page = blocks(DOCS / f"{name}.md")
     pairs = [
         (block.text, after.text) for block, after in pairwise(page) if block.language == "python"
     ]
-    assert len(pairs) == 4
+    assert len(pairs) == count
     for code, expected in pairs:
-        exec(compile(code, "accounting", "exec"), names)
+        exec(compile(code, name, "exec"), names)
         assert capsys.readouterr().out == expected
 
 
