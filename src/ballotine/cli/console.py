@@ -69,4 +69,5 @@ class RichProgress:
         task = self._bars.add_task(name, total=total)
         yield lambda steps: self._bars.advance(task, steps)
         # A budget may end before the pool does: the stage is over all the same.
-        self._bars.stop_task(task)
+        done = self._bars.tasks[task].completed
+        self._bars.update(task, total=max(done, 1), completed=max(done, 1))
