@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ballotine.privacy.guarantee import Budget, Guarantee, Kind
     from ballotine.privacy.ledger import Ledger
     from ballotine.students import Student
-    from ballotine.voting import Answers, ConfidentGNMax, GNMax
+    from ballotine.voting import Answers, ConfidentGNMax, GNMax, LNMax
 
 __all__ = [
     "Answers",
@@ -22,6 +22,7 @@ __all__ = [
     "GNMax",
     "Guarantee",
     "Kind",
+    "LNMax",
     "Ledger",
     "PateClassifier",
     "Student",
@@ -36,6 +37,7 @@ _HOMES = {
     "GNMax": "voting",
     "Guarantee": "privacy.guarantee",
     "Kind": "privacy.guarantee",
+    "LNMax": "voting",
     "Ledger": "privacy.ledger",
     "PateClassifier": "pipeline",
     "Student": "students",

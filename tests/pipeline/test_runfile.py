@@ -57,7 +57,9 @@ def test_the_template_shows_every_section_and_key() -> None:
         ("sigma = 8.0", "sigma = 0", r"\[voting\] sigma: .*greater than 0"),
         ("sigma = 8.0", "sigma = nan", r"\[voting\] sigma: "),
         ("sigma = 8.0", 'sigma = "much"', r"\[voting\] sigma: .*number"),
-        ("sigma = 8.0", "", r"\[voting\] sigma: .*required"),
+        ("sigma = 8.0", "", r"\[voting\] gnmax needs sigma"),
+        ("sigma = 8.0", "sigma = 8.0\ngamma = 0.1", r"\[voting\] gnmax does not use gamma"),
+        ('"gnmax"', '"lnmax"', r"\[voting\] lnmax needs gamma"),
         ("sigma = 8.0", "sigma = 8.0\nsgima = 3", r"\[voting\] sgima: unknown key"),
         ("sigma = 8.0", "sigma = 8.0\nthreshold = 3", r"\[voting\] gnmax does not use threshold"),
         (

@@ -11,8 +11,9 @@ from scipy import integrate, stats
 
 from ballotine.errors import ParameterError
 from ballotine.noise import NoiseSource, QueryNoise, SecureNoise, SeededNoise
+from ballotine.oracle.laplace import argmax_law
 from ballotine.types import ABSTAIN
-from ballotine.voting import MECHANISMS, ConfidentGNMax, GNMax, Mechanism, Tallies
+from ballotine.voting import MECHANISMS, ConfidentGNMax, GNMax, LNMax, Mechanism, Tallies
 
 ORDERS = np.array([1.5, 2.0, 8.0, 32.0])
 SOURCES = [SecureNoise(), SeededNoise(11)]
@@ -42,7 +43,7 @@ class MechanismContract:
 
     def test_is_frozen_and_describes_itself(self) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
-            self.mechanism.sigma = 1.0  # type: ignore[attr-defined,misc]
+            self.mechanism.anything = 1.0  # type: ignore[attr-defined]
         described = json.loads(self.mechanism.describe())
         kind = MECHANISMS[described.pop("mechanism")]
         assert kind(**described) == self.mechanism
@@ -136,3 +137,29 @@ class TestConfidentGNMax(MechanismContract):
     def test_bad_parameters(self, bad: dict[str, float]) -> None:
         with pytest.raises(ParameterError):
             dataclasses.replace(self.mechanism, **bad)
+
+
+class TestLNMax(MechanismContract):
+    mechanism = LNMax(0.3)
+
+    @pytest.mark.parametrize("origin", SOURCES, ids=repr)
+    @pytest.mark.parametrize("counts", [[10.0, 8.0, 2.0], [5.0, 5.0]])
+    def test_frequencies_follow_the_law(self, counts: list[float], origin: NoiseSource) -> None:
+        times = 20_000
+        law = np.exp(argmax_law(tuple(counts), 0.3))
+        seen = np.bincount(draw(self.mechanism, counts, times, origin), minlength=len(counts))
+        assert stats.chisquare(seen, law / law.sum() * times).pvalue > 1e-4
+
+    def test_its_cost_is_that_of_a_pure_release(self) -> None:
+        """Randomised response with ε = 2γ, summed by hand."""
+        high = np.exp(0.6) / (1 + np.exp(0.6))
+        moments = high**ORDERS * (1 - high) ** (1 - ORDERS) + (1 - high) ** ORDERS * high ** (
+            1 - ORDERS
+        )
+        (event,) = self.mechanism.events(3)
+        assert event.cost(ORDERS) == pytest.approx(np.log(moments) / (ORDERS - 1), rel=1e-12)
+
+    def test_gamma_must_be_positive(self) -> None:
+        for gamma in (0.0, -1.0, float("nan")):
+            with pytest.raises(ParameterError):
+                LNMax(gamma)

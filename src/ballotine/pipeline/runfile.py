@@ -75,9 +75,10 @@ class VotingSection(Section):
     """How ballots become answers."""
 
     mechanism: str = "confident-gnmax"
-    sigma: float = Field(gt=0)
+    sigma: float | None = Field(default=None, gt=0)
     threshold: float | None = None
     sigma_threshold: float | None = Field(default=None, gt=0)
+    gamma: float | None = Field(default=None, gt=0)
     max_queries: int | None = Field(
         default=None, ge=1, description="ask at most so many public rows"
     )

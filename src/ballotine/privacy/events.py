@@ -79,6 +79,24 @@ class GaussianCheck(Event):
 
 
 @dataclass(frozen=True)
+class LaplaceArgmax(Event):
+    """The winner of a tally with independent Laplace noise of scale 1/γ on every class.
+
+    One moved vote changes two counts by one: the release is (2γ, 0)-private.
+    """
+
+    gamma: float
+    name: ClassVar[str] = "laplace-argmax"
+
+    def __post_init__(self) -> None:
+        _require_positive(gamma=self.gamma)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """The largest cost of a (2γ, 0)-private release."""
+        return published.pure(orders, 2.0 * self.gamma)
+
+
+@dataclass(frozen=True)
 class ClippedSum(Event):
     """A sum of updates clipped to norm C, released with N(0, (zC)²) on every coordinate.
 
@@ -97,7 +115,7 @@ class ClippedSum(Event):
 
 
 KNOWN: dict[str, type[Event]] = {
-    kind.name: kind for kind in (GaussianArgmax, GaussianCheck, ClippedSum)
+    kind.name: kind for kind in (GaussianArgmax, GaussianCheck, LaplaceArgmax, ClippedSum)
 }
 
 

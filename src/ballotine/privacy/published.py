@@ -21,6 +21,7 @@ from scipy.special import log_ndtr
 
 from ballotine.privacy._validate import (
     as_counts,
+    as_nonnegative,
     as_orders,
     as_positive,
     as_real,
@@ -148,6 +149,29 @@ def threshold_data_dependent(
     return _per_error(
         log_ndtr(-distance / noise), lambda log_q: _theorem6(log_q, grid, scale, fallback)
     )
+
+
+def pure(orders: npt.ArrayLike, epsilon: float) -> FloatArray:
+    """Return the largest Rényi cost of any release that is (ε, 0)-private.
+
+    Randomised response dominates every such release (Kairouz, Oh and Viswanath 2015, "The
+    Composition Theorem for Differential Privacy"); its divergence is in closed form (Mironov
+    2017, Proposition 5). It is below ε and below the αε²/2 of the moments accountant
+    (Papernot et al. 2017, Theorem 2).
+
+    Args:
+        orders: Rényi orders above 1, shape (m,).
+        epsilon: ε of the pure guarantee, at least 0.
+    """
+    grid = as_orders(orders)
+    spent = as_nonnegative(epsilon, "epsilon")
+    betas = grid - 1.0
+    log_moment = np.logaddexp(grid * spent, -betas * spent) - np.logaddexp(0.0, spent)
+    # Both logarithms may be off by an ulp of their size, and little is left of their difference.
+    doubt = 4.0 * np.finfo(np.float64).eps * (1.0 + grid * spent)
+    response = (log_moment + doubt) / betas
+    cost: FloatArray = np.minimum(np.minimum(response, grid * spent**2 / 2.0), spent)
+    return cost
 
 
 def lnmax(

@@ -8,10 +8,13 @@ from ballotine.errors import ParameterError
 from ballotine.voting.answering import UNASKED, Answerer, Answers, query_ids
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.gnmax import GNMax
+from ballotine.voting.lnmax import LNMax
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.tally import Tallies
 
-MECHANISMS: dict[str, type[Mechanism]] = {kind.name: kind for kind in (GNMax, ConfidentGNMax)}
+MECHANISMS: dict[str, type[Mechanism]] = {
+    kind.name: kind for kind in (GNMax, ConfidentGNMax, LNMax)
+}
 """Mechanisms by the name that run files and the command line use."""
 
 
@@ -36,6 +39,7 @@ __all__ = [
     "Answers",
     "ConfidentGNMax",
     "GNMax",
+    "LNMax",
     "Mechanism",
     "Tallies",
     "make_mechanism",

@@ -55,6 +55,16 @@ CASES: tuple[AnyCase, ...] = (
         truth,
     ),
     Case(
+        "lnmax/pure",
+        "the largest cost of any (2γ, 0)-private release, whatever the tally",
+        "Kairouz et al. 2015 (randomised response dominates); Mironov 2017, Proposition 5",
+        "holds",
+        0.85,
+        every,
+        lambda vote, orders: published.pure(orders, 2.0 * vote.gamma),
+        truth,
+    ),
+    Case(
         "lnmax/one-direction",
         "the data-dependent moment at the q of the tally alone bounds both directions",
         f"{MOMENTS}; Theorem 3 bounds D(tally‖neighbour) only",

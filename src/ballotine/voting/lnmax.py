@@ -1,0 +1,46 @@
+"""LNMax: the class whose count with Laplace noise is largest (Papernot et al. 2017)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ballotine.noise import QueryNoise, positive
+from ballotine.privacy.events import Event, LaplaceArgmax
+from ballotine.privacy.ledger import Events
+from ballotine.types import IntArray
+from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.tally import Tallies
+
+
+@dataclass(frozen=True)
+class LNMax(Mechanism):
+    """Answer every query with argmax(counts + Laplace(1/γ)).
+
+    Attributes:
+        gamma: inverse scale of the noise: larger γ, less noise, more cost.
+    """
+
+    gamma: float
+    name: ClassVar[str] = "lnmax"
+
+    def __post_init__(self) -> None:
+        positive(self.gamma)
+
+    def events(self, classes: int) -> Events:  # noqa: ARG002
+        """One noisy argmax; its cost does not depend on the number of classes."""
+        return (LaplaceArgmax(self.gamma),)
+
+    def realised(self, answers: IntArray, classes: int) -> Counter[Event]:  # noqa: ARG002
+        """Every query was answered."""
+        return Counter({LaplaceArgmax(self.gamma): len(answers)})
+
+    def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
+        """Independent noise on every class, then the largest."""
+        counts = tallies.unlock(reason="releasing a noisy argmax")
+        noisy = counts + noise.laplace(1.0 / self.gamma, tallies.classes)
+        winners: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
+        return winners
