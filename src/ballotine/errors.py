@@ -11,7 +11,7 @@ from __future__ import annotations
 class BallotineError(Exception):
     """Root of the tree: catch this to catch everything Ballotine means to say."""
 
-    exit_code = 1
+    exit_code = 70
 
 
 class ParameterError(BallotineError, ValueError):
@@ -97,4 +97,4 @@ class RunFolderError(BallotineError):
 class VerificationError(BallotineError):
     """A claimed bound was exceeded by an exact computation."""
 
-    exit_code = 7
+    exit_code = 1

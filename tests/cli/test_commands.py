@@ -201,7 +201,7 @@ def test_unexpected_errors_hide_their_details(
     (table / "run.toml").write_text(text)
     monkeypatch.syspath_prepend(table)
     ran = ballotine("run", "run.toml", BALLOTINE_DEBUG=debug)
-    assert ran.returncode == 1
+    assert ran.returncode == 70
     assert ("4711" in ran.stderr) == bool(debug)
 
 

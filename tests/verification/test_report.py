@@ -59,4 +59,4 @@ def test_a_failure_is_named(report: Report, findings: dict[str, Finding]) -> Non
     assert broken.as_dict()["verified"] is False
     with pytest.raises(VerificationError, match=r"1 of 2 failed: check/tight \(exceeded\)") as told:
         broken.require()
-    assert told.value.exit_code == 7
+    assert told.value.exit_code == 1

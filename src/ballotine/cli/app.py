@@ -15,14 +15,14 @@ from ballotine.cli.console import complain
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
-EXIT_UNEXPECTED = 1
+EXIT_UNEXPECTED = 70
 EXIT_DISK_FULL = 6
 EXIT_INTERRUPTED = 130
 
 EPILOG = """
-Exit codes: 0 done · 1 unexpected error · 2 wrong command, parameter or run file ·
-3 data cannot be used · 4 budget does not allow it · 5 ledger busy, damaged or edited ·
-6 run folder or disk · 7 a claimed bound failed verification · 130 interrupted (resumable).
+Exit codes: 0 done · 1 a claimed bound failed verification · 2 wrong command, parameter or
+run file · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy, damaged or
+edited · 6 run folder or disk · 70 unexpected error · 130 interrupted (resumable).
 """
 
 app = typer.Typer(

@@ -19,7 +19,7 @@ HELP = """Verify the privacy bounds: hold every claim against an independent ora
 
 For each claim the worst ratio of true divergence to claimed bound is printed, with the
 configuration that shows it. Above 1 the claim is false. Published claims that are known to be
-false are tried too, and must be *caught*: else the oracle would be blind. Ends with code 7 when a
+false are tried too, and must be *caught*: else the oracle would be blind. Ends with code 1 when a
 bound is exceeded or a false claim is missed.
 
 Nothing private is read: the configurations are made up.
