@@ -54,7 +54,7 @@ EDITS: dict[str, str] = {
     "a larger budget": "UPDATE entries SET payload = replace(payload, '4.0', '40.0') WHERE seq = 1",
     "a later time": "UPDATE entries SET time = '2031-01-01T00:00:00+00:00' WHERE seq = 3",
     "a missing entry": "DELETE FROM entries WHERE seq = 4",
-    "another answer": "UPDATE queries SET answer = x'0000000000000002' WHERE recorded = 3",
+    "another answer": "UPDATE queries SET answer = x'0000000000000007' WHERE recorded = 3",
     "a forgotten query": "DELETE FROM queries WHERE reserved = 2",
     "an invented query": "INSERT INTO queries VALUES (x'00', 2, 3, x'0000000000000001')",
     "an unpaid query": "INSERT INTO queries VALUES (x'00', 99, NULL, NULL)",
