@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
 from ballotine.errors import ParameterError, UnknownEventError
-from ballotine.privacy import published, tight
+from ballotine.privacy import multilabel, published, tight
 from ballotine.types import FloatArray
 
 
@@ -28,6 +28,10 @@ class Event(ABC):
     @abstractmethod
     def cost(self, orders: FloatArray) -> FloatArray:
         """Data-independent Rényi cost at each order."""
+
+    def covers(self, other: Event) -> bool:
+        """Whether reserving this event allows releasing the other one: it costs no more."""
+        return self == other
 
     def to_json(self) -> str:
         """Canonical text: equal events have equal text."""
@@ -60,6 +64,32 @@ class GaussianArgmax(Event):
     def cost(self, orders: FloatArray) -> FloatArray:
         """Three-cell supremum; the one-bit supremum for two classes."""
         return tight.gnmax(orders, self.sigma, self.sensitivity, classes=self.classes)
+
+
+@dataclass(frozen=True)
+class SharedGaussianArgmax(Event):
+    """The winner of a tally with N(0, σ²) on every class, where one record moves several votes.
+
+    ``teachers`` saw the record, and each may move its vote of weight ``weight`` anywhere.
+    """
+
+    sigma: float
+    classes: int
+    teachers: int
+    weight: float = 1.0
+    name: ClassVar[str] = "shared-gaussian-argmax"
+
+    def __post_init__(self) -> None:
+        _require_positive(sigma=self.sigma, teachers=self.teachers, weight=self.weight)
+        if self.classes < 2:
+            raise ParameterError(f"a vote needs at least two classes, got {self.classes}")
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """The noisy histogram's, u²α/σ²: votes may move apart. One bit for two classes."""
+        votes = self.teachers * self.weight
+        if self.classes == 2:  # moved votes differ by one shift, whoever casts them
+            return tight.gnmax(orders, self.sigma, votes, classes=2)
+        return published.gnmax(orders, self.sigma, votes)
 
 
 @dataclass(frozen=True)
@@ -97,6 +127,62 @@ class LaplaceArgmax(Event):
 
 
 @dataclass(frozen=True)
+class LabelBits(Event):
+    """Which of some labels have a positive noisy margin; one record replaces one ballot.
+
+    Ballots are clipped to norm ``tau`` before they are counted (None: not at all). ``labels``
+    counts the labels asked together; see docs/proofs/clipped-ballots.md.
+    """
+
+    sigma: float
+    labels: int
+    tau: float | None = None
+    norm: multilabel.Norm = "l2"
+    variant: multilabel.Variant = "both"
+    name: ClassVar[str] = "label-bits"
+
+    def __post_init__(self) -> None:
+        _require_positive(sigma=self.sigma, labels=self.labels)
+        multilabel.leverage(self.variant)
+        multilabel.squared_sensitivity(self.labels, self.tau, self.norm)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """One-bit suprema, summed over labels and maximised over pairs of clipped ballots."""
+        return multilabel.tight(orders, self.sigma, self.labels, self.tau, self.norm, self.variant)
+
+    def covers(self, other: Event) -> bool:
+        """Fewer labels, asked in the same way, cost no more."""
+        return isinstance(other, LabelBits) and _fewer(self, other)
+
+
+@dataclass(frozen=True)
+class LabelChecks(Event):
+    """Which of some labels pass the confident check, max(V1, V0) + N(0, σ²) ≥ T."""
+
+    sigma: float
+    labels: int
+    tau: float | None = None
+    norm: multilabel.Norm = "l2"
+    name: ClassVar[str] = "label-checks"
+
+    def __post_init__(self) -> None:
+        _require_positive(sigma=self.sigma, labels=self.labels)
+        multilabel.squared_sensitivity(self.labels, self.tau, self.norm)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """One-bit suprema, summed over labels and maximised over pairs of clipped ballots."""
+        return multilabel.tight_check(orders, self.sigma, self.labels, self.tau, self.norm)
+
+    def covers(self, other: Event) -> bool:
+        """Fewer labels, checked in the same way, cost no more."""
+        return isinstance(other, LabelChecks) and _fewer(self, other)
+
+
+def _fewer(more: LabelBits | LabelChecks, fewer: LabelBits | LabelChecks) -> bool:
+    return fewer.labels <= more.labels and replace(fewer, labels=more.labels) == more
+
+
+@dataclass(frozen=True)
 class ClippedSum(Event):
     """A sum of updates clipped to norm C, released with N(0, (zC)²) on every coordinate.
 
@@ -115,7 +201,16 @@ class ClippedSum(Event):
 
 
 KNOWN: dict[str, type[Event]] = {
-    kind.name: kind for kind in (GaussianArgmax, GaussianCheck, LaplaceArgmax, ClippedSum)
+    kind.name: kind
+    for kind in (
+        GaussianArgmax,
+        SharedGaussianArgmax,
+        GaussianCheck,
+        LaplaceArgmax,
+        LabelBits,
+        LabelChecks,
+        ClippedSum,
+    )
 }
 
 

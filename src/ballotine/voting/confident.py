@@ -11,11 +11,13 @@ import numpy as np
 
 from ballotine.errors import ParameterError
 from ballotine.noise import QueryNoise, positive
-from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
+from ballotine.privacy import exact, published
+from ballotine.privacy.events import Event, GaussianCheck
 from ballotine.privacy.ledger import Events
-from ballotine.types import ABSTAIN, IntArray
-from ballotine.voting.gnmax import noisy_argmax
-from ballotine.voting.mechanism import Mechanism
+from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.types import ABSTAIN, FloatArray, IntArray
+from ballotine.voting.gnmax import PRICING, argmax_event, noisy_argmax
+from ballotine.voting.mechanism import Bounds, Mechanism
 from ballotine.voting.tally import Tallies
 
 
@@ -43,13 +45,16 @@ class ConfidentGNMax(Mechanism):
         if not math.isfinite(self.threshold):
             raise ParameterError(f"the threshold must be finite, got {self.threshold}")
 
-    def events(self, classes: int) -> Events:
+    def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """A check and, at worst, a noisy argmax."""
-        return (GaussianCheck(self.sigma_threshold), GaussianArgmax(self.sigma, classes))
+        return (
+            GaussianCheck(self.sigma_threshold, reach.votes),
+            argmax_event(self.sigma, classes, reach),
+        )
 
-    def realised(self, answers: IntArray, classes: int) -> Counter[Event]:
+    def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
         """A check for every query, an argmax for each that was answered."""
-        check, argmax = self.events(classes)
+        check, argmax = self.events(classes, reach)
         answered = int(np.count_nonzero(answers != ABSTAIN))
         return Counter({check: len(answers)}) + Counter({argmax: answered})
 
@@ -59,3 +64,32 @@ class ConfidentGNMax(Mechanism):
         check = counts.max(axis=1) + noise.gaussian(self.sigma_threshold, 1)[:, 0]
         winners = noisy_argmax(counts, self.sigma, noise)
         return np.where(check >= self.threshold, winners, np.int64(ABSTAIN))
+
+    def _data_dependent(
+        self,
+        tallies: Tallies,
+        answers: IntArray,
+        orders: FloatArray,
+        bounds: Bounds,
+        reach: Reach,
+    ) -> FloatArray:
+        """Published: Theorem 6 on answered queries plus a check on all; exact: the whole law."""
+        counts = tallies.unlock(reason=PRICING)
+        if bounds == "exact":
+            return exact.confident_gnmax(
+                counts,
+                orders,
+                self.sigma,
+                self.threshold,
+                self.sigma_threshold,
+                reach.weight,
+                reach.teachers,
+            )
+        check = published.threshold(orders, self.sigma_threshold, reach.votes)
+        costs = np.tile(check, (len(counts), 1))
+        answered = answers != ABSTAIN
+        if answered.any():
+            costs[answered] += published.gnmax_data_dependent(
+                counts[answered], orders, self.sigma, reach.votes
+            )
+        return costs

@@ -9,11 +9,15 @@ from typing import ClassVar
 import numpy as np
 
 from ballotine.noise import QueryNoise, positive
-from ballotine.privacy.events import Event, GaussianArgmax
+from ballotine.privacy import exact, published
+from ballotine.privacy.events import Event, GaussianArgmax, SharedGaussianArgmax
 from ballotine.privacy.ledger import Events
+from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.mechanism import Bounds, Mechanism
 from ballotine.voting.tally import Tallies
+
+PRICING = "pricing a noisy argmax for the data holder"
 
 
 @dataclass(frozen=True)
@@ -30,18 +34,39 @@ class GNMax(Mechanism):
     def __post_init__(self) -> None:
         positive(self.sigma)
 
-    def events(self, classes: int) -> Events:
+    def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """One noisy argmax."""
-        return (GaussianArgmax(self.sigma, classes),)
+        return (argmax_event(self.sigma, classes, reach),)
 
-    def realised(self, answers: IntArray, classes: int) -> Counter[Event]:
+    def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
         """Every query was answered."""
-        return Counter({GaussianArgmax(self.sigma, classes): len(answers)})
+        return Counter({argmax_event(self.sigma, classes, reach): len(answers)})
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """Independent noise on every class, then the largest."""
         counts = tallies.unlock(reason="releasing a noisy argmax")
         return noisy_argmax(counts, self.sigma, noise)
+
+    def _data_dependent(
+        self,
+        tallies: Tallies,
+        answers: IntArray,  # noqa: ARG002
+        orders: FloatArray,
+        bounds: Bounds,
+        reach: Reach,
+    ) -> FloatArray:
+        """Theorem 6 over all neighbours, or the exact two-sided cost."""
+        counts = tallies.unlock(reason=PRICING)
+        if bounds == "published":
+            return published.gnmax_data_dependent(counts, orders, self.sigma, reach.votes)
+        return exact.gnmax(counts, orders, self.sigma, reach.weight, reach.teachers)
+
+
+def argmax_event(sigma: float, classes: int, reach: Reach) -> Event:
+    """What one noisy argmax releases, given how far a record reaches."""
+    if reach.teachers == 1:
+        return GaussianArgmax(sigma, classes, reach.weight)
+    return SharedGaussianArgmax(sigma, classes, reach.teachers, reach.weight)
 
 
 def noisy_argmax(counts: FloatArray, sigma: float, noise: QueryNoise) -> IntArray:

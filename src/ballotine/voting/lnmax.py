@@ -11,8 +11,9 @@ import numpy as np
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy.events import Event, LaplaceArgmax
 from ballotine.privacy.ledger import Events
+from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import IntArray
-from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.mechanism import Mechanism, refuse_reach
 from ballotine.voting.tally import Tallies
 
 
@@ -30,13 +31,15 @@ class LNMax(Mechanism):
     def __post_init__(self) -> None:
         positive(self.gamma)
 
-    def events(self, classes: int) -> Events:  # noqa: ARG002
+    def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:  # noqa: ARG002
         """One noisy argmax; its cost does not depend on the number of classes."""
+        refuse_reach(self, reach)
         return (LaplaceArgmax(self.gamma),)
 
-    def realised(self, answers: IntArray, classes: int) -> Counter[Event]:  # noqa: ARG002
+    def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
         """Every query was answered."""
-        return Counter({LaplaceArgmax(self.gamma): len(answers)})
+        (argmax,) = self.events(classes, reach)
+        return Counter({argmax: len(answers)})
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """Independent noise on every class, then the largest."""

@@ -56,6 +56,7 @@ __all__ = [
     "data_dependent",
     "gaussian",
     "joint_check",
+    "leverage",
     "squared_sensitivity",
     "tight",
     "tight_check",

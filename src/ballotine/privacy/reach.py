@@ -1,0 +1,36 @@
+"""How far one record reaches: what it can do to the tally of one query."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ballotine.errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What one replaced record can change.
+
+    Attributes:
+        weight: the weight of each vote it moves.
+        teachers: how many teachers saw it; their votes may move apart.
+    """
+
+    weight: float = 1.0
+    teachers: int = 1
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.weight) and self.weight > 0):
+            raise ParameterError(f"a vote's weight must be positive and finite, got {self.weight}")
+        if self.teachers < 1:
+            raise ParameterError(f"a record is seen by at least one teacher, got {self.teachers}")
+
+    @property
+    def votes(self) -> float:
+        """The most by which one count can change."""
+        return self.weight * self.teachers
+
+
+ONE_VOTE = Reach()
+"""Standard PATE: one record, one teacher, one vote."""
