@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ballotine.cli.console import console, plain
 from ballotine.errors import LedgerError
 from ballotine.files import write_atomic
+
+if TYPE_CHECKING:
+    from ballotine.privacy.ledger import Spending
 
 app = typer.Typer(
     help="Look at, check and export the ledger of a data set. Nothing here spends anything.",
@@ -39,8 +42,10 @@ def show(
             "charged_epsilon": round_up(spending.epsilon()),
             "queries": spending.recorded,
             "answered": spending.answered,
-            "pending": sum(spending.pending.values()),
-            "filter_order": spending.order,
+            "pending": spending.pending,
+            "mode": ledger.terms.mode.value,
+            "groups": group_facts(spending),
+            "published": spending.statement,
             "head": {"seq": ledger.head().seq, "hash": ledger.head().hash},
             "runs": runs,
         }
@@ -48,10 +53,16 @@ def show(
         typer.echo(json.dumps(facts, indent=2))
         return
     console.print(
-        f"promise {ledger.budget}; charged ε = {facts['charged_epsilon']:g}; "
+        f"promise {ledger.terms}; charged ε = {facts['charged_epsilon']:g}; "
         f"holds: ε = {facts['guaranteed_epsilon']:g}",
         markup=False,
     )
+    if len(facts["groups"]) > 1:
+        view = Table("group", "budget ε", "charged ε", "holds ε")
+        for group in facts["groups"]:
+            numbers = [f"{group[k]:g}" for k in ("budget", "charged_epsilon", "guaranteed_epsilon")]
+            view.add_row(plain(group["group"]), *numbers)
+        console.print(view)
     table = Table("run", "first entry", "asked", "recorded", "answered")
     for run in runs:
         numbers = [str(run[key]) for key in ("asked", "recorded", "answered")]
@@ -119,6 +130,22 @@ def find(path: Path) -> Path:
     if not found.is_file():
         raise LedgerError(f"{path} holds no ledger")
     return found
+
+
+def group_facts(spending: Spending) -> list[dict[str, Any]]:
+    """Budget and charge of each group of records; one group when there is one budget."""
+    from ballotine.privacy.guarantee import round_up
+
+    return [
+        {
+            "group": name,
+            "budget": account.budget.epsilon,
+            "guaranteed_epsilon": round_up(account.guaranteed_epsilon()),
+            "charged_epsilon": round_up(account.epsilon()),
+            "filter_order": account.order,
+        }
+        for name, account in spending.accounts.items()
+    ]
 
 
 def by_run(ledger: Any) -> list[dict[str, Any]]:

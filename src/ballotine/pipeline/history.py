@@ -15,7 +15,7 @@ def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
     records = [entry.seq for entry in entries if entry.kind == "record"]
     stride = max(1, -(-len(records) // MOST_POINTS))
     shown = set(records[::-1][::stride])
-    spending = Spending(ledger.budget)
+    spending = Spending(ledger.terms)
     points: list[dict[str, Any]] = [{"asked": 0, "answered": 0, "epsilon": 0.0}]
     for entry in entries:
         spending.apply(entry)

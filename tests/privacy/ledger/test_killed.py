@@ -15,7 +15,7 @@ import pytest
 
 from ballotine.noise import NoiseSource, SecureNoise, SeededNoise
 from ballotine.privacy.ledger import Ledger, verify
-from ballotine.privacy.ledger.spending import cost_of
+from ballotine.privacy.ledger.charge import cost_of
 from ballotine.voting import Answerer, ConfidentGNMax, GNMax, Mechanism
 from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
 

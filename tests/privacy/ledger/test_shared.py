@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ballotine.noise import SecureNoise
-from ballotine.privacy.ledger import Ledger, verify
+from ballotine.privacy.ledger import Charge, Ledger, verify
 from ballotine.types import IntArray
 from ballotine.voting import Answerer, GNMax, Tallies
 from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
@@ -57,7 +57,7 @@ def run_together(path: Path, shares: list[tuple[int, int]]) -> list[list[tuple[b
 
 def test_disjoint_queries_share_one_budget(path: Path) -> None:
     with Ledger.open(path, BUDGET) as ledger:
-        allowed = ledger.spending().affordable(MECHANISM.events(3))
+        allowed = ledger.spending().affordable(Charge.of(MECHANISM.events(3)))
     each = allowed  # two runs want twice what there is
     results = run_together(path, [(0, each), (each, each)])
     given = sum(label != -2 for result in results for _, label in result)
@@ -77,6 +77,6 @@ def test_the_same_queries_get_one_answer_and_are_paid_for_once(path: Path) -> No
         verify(ledger)
         spending = ledger.spending()
         assert spending.recorded == 150
-        assert sum(spending.asked.values()) == 150
+        assert spending.asked == 150
         orders = np.array([4.0])
         assert spending.cost(orders) == 150 * MECHANISM.events(3)[0].cost(orders)

@@ -56,8 +56,8 @@ EDITS: dict[str, str] = {
     "a missing entry": "DELETE FROM entries WHERE seq = 4",
     "another answer": "UPDATE queries SET answer = x'0000000000000007' WHERE recorded = 3",
     "a forgotten query": "DELETE FROM queries WHERE reserved = 2",
-    "an invented query": "INSERT INTO queries VALUES (x'00', 2, 3, x'0000000000000001')",
-    "an unpaid query": "INSERT INTO queries VALUES (x'00', 99, NULL, NULL)",
+    "an invented query": "INSERT INTO queries VALUES (x'00', 2, 3, x'0000000000000001', 0)",
+    "an unpaid query": "INSERT INTO queries VALUES (x'00', 99, NULL, NULL, 0)",
     "another data set": "UPDATE meta SET value = x'00' WHERE key = 'fingerprint'",
 }
 

@@ -13,9 +13,9 @@ import secrets
 import sqlite3
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,12 +23,31 @@ from ballotine.errors import LedgerError, LedgerMismatchError, LedgerTamperedErr
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.ledger import chain, schema
+from ballotine.privacy.ledger.account import check_realised
+from ballotine.privacy.ledger.answers import (
+    Answer,
+    answered,
+    as_answers,
+    decode_answer,
+    encode_answer,
+)
 from ballotine.privacy.ledger.chain import Anchor, Entry
-from ballotine.privacy.ledger.spending import Events, Spending, check_realised
-from ballotine.types import ABSTAIN, BoolArray, IntArray
+from ballotine.privacy.ledger.charge import EVERYONE, Charge, Events
+from ballotine.privacy.ledger.spending import (
+    Spending,
+    charge_to,
+    released_to,
+    reservation_digest,
+)
+from ballotine.privacy.ledger.terms import Terms
+from ballotine.types import BoolArray, IntArray
 
 Fingerprint = Callable[[bytes], str]
 """Gives the fingerprint of the private data under a salt that only the ledger knows."""
+
+Promise: TypeAlias = Terms | Budget | Mapping[str, Budget]
+Realise = Callable[[IntArray, str], Counter[Event]]
+"""Gives the events that a set of answers really released about the records of a group."""
 
 DEFAULT_WAIT = 30.0
 
@@ -47,7 +66,7 @@ class Ledger:
     def open(
         cls,
         path: str | Path | None,
-        budget: Budget,
+        promise: Promise,
         fingerprint: Fingerprint | None = None,
         *,
         wait: float = DEFAULT_WAIT,
@@ -56,18 +75,20 @@ class Ledger:
 
         Args:
             path: the file, or None for a ledger that lives and dies with this process.
-            budget: the promise; an existing ledger must have been opened with the same.
+            promise: a budget for everyone, one per group, or terms; an existing ledger must
+                have been opened with the same.
             fingerprint: tells whether the data is the ledger's; None skips the question.
             wait: seconds to wait for another process that holds the file.
         """
         where = None if path is None else Path(path)
+        terms = Terms.of(promise)
         connection = schema.connect(where, wait)
         try:
             with schema.transaction(connection, where):
                 if connection.execute("SELECT count(*) FROM meta").fetchone()[0] == 0:
-                    _found(connection, budget, fingerprint)
+                    _found(connection, terms, fingerprint)
             ledger = cls(connection, where)
-            ledger._require_same(budget, fingerprint)
+            ledger._require_same(terms, fingerprint)
         except BaseException:
             connection.close()
             raise
@@ -87,9 +108,14 @@ class Ledger:
         return self._path
 
     @property
+    def terms(self) -> Terms:
+        """What this ledger promises to whom, and its stop rule."""
+        return self._spending.terms
+
+    @property
     def budget(self) -> Budget:
-        """The promise this ledger enforces."""
-        return self._spending.budget
+        """The promise that holds for everyone: with several groups, the loosest."""
+        return self.terms.loosest
 
     @property
     def identity(self) -> str:
@@ -111,9 +137,9 @@ class Ledger:
         with schema.translated(self._path):
             yield from chain.read(self._connection, 0, chain.GENESIS)
 
-    def lookup(self, ids: Sequence[bytes]) -> dict[bytes, int]:
+    def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
         """Stored answers of those queries that have one."""
-        found: dict[bytes, int] = {}
+        found: dict[bytes, Answer] = {}
         with schema.translated(self._path):
             for query in ids:
                 row = self._connection.execute(
@@ -128,7 +154,16 @@ class Ledger:
         with schema.translated(self._path):
             return {query for query in ids if self._is_reserved(query)} - self.lookup(ids).keys()
 
-    def reserve(self, ids: Sequence[bytes], events: Events, *, run: str = "") -> BoolArray:
+    def turns(self, ids: Sequence[bytes]) -> IntArray:
+        """The turn of each reserved query: its number among those charged alike."""
+        with schema.translated(self._path):
+            rows = [
+                self._connection.execute("SELECT turn FROM queries WHERE id = ?", (query,))
+                for query in ids
+            ]
+            return np.array([row.fetchone()[0] for row in rows], dtype=np.int64)
+
+    def reserve(self, ids: Sequence[bytes], charge: Charge | Events, *, run: str = "") -> BoolArray:
         """Set aside the worst-case cost of new queries, first come first served.
 
         Returns which of the queries may be answered now: those reserved here and those
@@ -136,27 +171,16 @@ class Ledger:
         one new query does not fit the budget, it and all new ones after it are refused.
         """
         self._require_open()
+        charge = as_charge(charge)
         with schema.transaction(self._connection, self._path):
             self._refresh()
             known = [self._is_reserved(query) for query in ids]
             fresh = list(
                 dict.fromkeys(query for query, old in zip(ids, known, strict=True) if not old)
             )
-            order, _, _ = self._spending.prices(events)
-            granted = fresh[: self._spending.affordable(events)]
+            granted = fresh[: self._spending.affordable(charge, len(fresh))]
             if granted:
-                payload = {
-                    "events": [event.to_json() for event in events],
-                    "ids": chain.digest_of(sorted(granted)),
-                    "order": order,
-                    "queries": len(granted),
-                    "run": run,
-                }
-                seq = chain.append(self._connection, self._head, "reserve", payload)
-                self._connection.executemany(
-                    "INSERT INTO queries (id, reserved) VALUES (?, ?)",
-                    [(query, seq) for query in granted],
-                )
+                self._write_reservation(granted, charge, run)
         self._refresh()
         allowed = set(granted)
         return np.array(
@@ -167,8 +191,8 @@ class Ledger:
         self,
         ids: Sequence[bytes],
         answers: IntArray,
-        events: Events,
-        realise: Callable[[IntArray], Counter[Event]],
+        charge: Charge | Events,
+        realise: Realise,
         *,
         run: str = "",
     ) -> IntArray:
@@ -176,25 +200,43 @@ class Ledger:
 
         Args:
             ids: reserved queries, in the order of ``answers``.
-            answers: one class number per query, or ABSTAIN.
-            events: what each query was reserved as.
-            realise: the events that a set of answers really released.
+            answers: one class number per query, or one row of labels; ABSTAIN for neither.
+            charge: what each query was reserved as.
+            realise: the events that a set of answers really released about a group.
             run: a label for ``ballotine ledger show``.
+        """
+        self._require_open()
+        charge = as_charge(charge)
+        with schema.transaction(self._connection, self._path):
+            self._refresh()
+            standing = self.lookup(ids)
+            fresh = [place for place, query in enumerate(ids) if query not in standing]
+            if fresh:
+                new = [ids[place] for place in fresh]
+                self._write_answers(new, answers[fresh], charge, realise, run)
+                standing.update(zip(new, as_answers(answers[fresh]), strict=True))
+        self._refresh()
+        return np.array([standing[query] for query in ids], dtype=np.int64)
+
+    def publish(self, statement: dict[str, Any], events: Events) -> dict[str, Any]:
+        """Record that an ε was published, and what publishing it released, once and for all.
+
+        Returns the statement that stands: an earlier one, if another process was first.
         """
         self._require_open()
         with schema.transaction(self._connection, self._path):
             self._refresh()
-            standing = self.lookup(ids)
-            new = [(q, int(a)) for q, a in zip(ids, answers, strict=True) if q not in standing]
-            if new:
-                self._write_answers(new, events, realise, run)
-        self._refresh()
-        standing.update(new)
-        return np.array([standing[query] for query in ids], dtype=np.int64)
+            if self._spending.statement is None:
+                payload = {
+                    "events": [event.to_json() for event in events],
+                    "statement": statement,
+                }
+                chain.append(self._connection, self._head, "publish", payload)
+        return dict(self.spending().statement or {})
 
-    def refusal(self, events: Events) -> Exception:
+    def refusal(self, charge: Charge | Events) -> Exception:
         """Why another query of this kind is not allowed."""
-        return self.spending().refusal(events)
+        return self.spending().refusal(as_charge(charge))
 
     def close(self) -> None:
         """Release the file."""
@@ -210,31 +252,68 @@ class Ledger:
         where = "in memory" if self._path is None else str(self._path)
         return f"<Ledger {where}, budget {self.budget}>"
 
+    def _write_reservation(self, granted: list[bytes], charge: Charge, run: str) -> None:
+        orders = self._spending.orders(charge)
+        first = self._spending.turns[charge]
+        rows = [(query, first + place) for place, query in enumerate(granted)]
+        payload = {
+            "events": charge_to(charge),
+            "ids": reservation_digest(rows, charge),
+            "order": orders[EVERYONE] if charge.groups == (EVERYONE,) else orders,
+            "queries": len(granted),
+            "run": run,
+        }
+        seq = chain.append(self._connection, self._head, "reserve", payload)
+        self._connection.executemany(
+            "INSERT INTO queries (id, reserved, turn) VALUES (?, ?, ?)",
+            [(query, seq, turn) for query, turn in rows],
+        )
+
     def _write_answers(
         self,
-        new: list[tuple[bytes, int]],
-        events: Events,
-        realise: Callable[[IntArray], Counter[Event]],
+        new: list[bytes],
+        answers: IntArray,
+        charge: Charge,
+        realise: Realise,
         run: str,
     ) -> None:
-        values = np.array([answer for _, answer in new], dtype=np.int64)
-        realised = realise(values)
-        check_realised(realised, events, len(new))
+        stored = [encode_answer(answer) for answer in as_answers(answers)]
         payload = {
-            "answered": int(np.count_nonzero(values != ABSTAIN)),
-            "answers": chain.digest_of(sorted(q + encode_answer(a) for q, a in new)),
+            "answered": int(np.count_nonzero(answered(answers))),
+            "answers": chain.digest_of(sorted(q + a for q, a in zip(new, stored, strict=True))),
             "queries": len(new),
-            "realised": [[event.to_json(), times] for event, times in realised.items()],
-            "reserved_as": [event.to_json() for event in events],
+            "realised": self._released(new, answers, charge, realise),
+            "reserved_as": charge_to(charge),
             "run": run,
         }
         seq = chain.append(self._connection, self._head, "record", payload)
         changed = self._connection.executemany(
             "UPDATE queries SET answer = ?, recorded = ? WHERE id = ? AND answer IS NULL",
-            [(encode_answer(answer), seq, query) for query, answer in new],
+            [(answer, seq, query) for query, answer in zip(new, stored, strict=True)],
         ).rowcount
         if changed != len(new):
             raise LedgerError("an answer to a query that was never reserved was refused")
+
+    def _released(
+        self, new: list[bytes], answers: IntArray, charge: Charge, realise: Realise
+    ) -> Any:
+        """What the answers released about each group, told apart by who voted on them."""
+        stored: dict[str, Any] = {}
+        turns = self.turns(new) if any(share.units > 1 for _, share in charge.shares) else None
+        for name, share in charge.shares:
+            voted = share.votes_at(np.zeros(len(new), np.int64) if turns is None else turns)
+            parts = [realise(answers[votes], name) for votes in voted.T]
+            realised = {
+                event: np.array([part[event] for part in parts], dtype=np.int64)
+                for event in dict.fromkeys(event for part in parts for event in part)
+            }
+            votes = voted.sum(axis=0)
+            check_realised(realised, share.events, votes)
+            stored[name] = {
+                "released": released_to(realised),
+                "votes": int(votes[0]) if share.units == 1 else votes.tolist(),
+            }
+        return stored[EVERYONE]["released"] if isinstance(charge_to(charge), list) else stored
 
     def _is_reserved(self, query: bytes) -> bool:
         row = self._connection.execute("SELECT 1 FROM queries WHERE id = ?", (query,)).fetchone()
@@ -248,11 +327,11 @@ class Ledger:
                 "give the classifier a ledger file to share it between processes"
             )
 
-    def _require_same(self, budget: Budget, fingerprint: Fingerprint | None) -> None:
-        if budget != self.budget:
+    def _require_same(self, terms: Terms, fingerprint: Fingerprint | None) -> None:
+        if terms != self.terms:
             raise LedgerMismatchError(
-                f"the ledger {self._path} promises {self.budget} for its data set and cannot be "
-                f"opened with {budget}; a budget belongs to the data, not to a run"
+                f"the ledger {self._path} promises {self.terms} for its data set and cannot be "
+                f"opened with {terms}; a budget belongs to the data, not to a run"
             )
         if fingerprint is None:
             return
@@ -274,7 +353,7 @@ class Ledger:
         with schema.translated(self._path):
             for entry in chain.read(self._connection, self._head.seq, self._head.hash):
                 if entry.seq == 1:
-                    self._spending = Spending(Budget(**entry.payload["budget"]))
+                    self._spending = Spending(Terms.from_dict(entry.payload))
                     self._head = Anchor(str(entry.payload["ledger"]), 1, entry.hash)
                 self._spending.apply(entry)
                 self._head = Anchor(self._head.ledger, entry.seq, entry.hash)
@@ -297,7 +376,7 @@ class Ledger:
         self._sealed = True
 
 
-def _found(connection: sqlite3.Connection, budget: Budget, fingerprint: Fingerprint | None) -> None:
+def _found(connection: sqlite3.Connection, terms: Terms, fingerprint: Fingerprint | None) -> None:
     """Write the first entry: the promise, and whose data it is about."""
     salt = secrets.token_bytes(32)
     mark = "" if fingerprint is None else fingerprint(salt)
@@ -305,18 +384,13 @@ def _found(connection: sqlite3.Connection, budget: Budget, fingerprint: Fingerpr
         "INSERT INTO meta VALUES (?, ?)", [("salt", salt), ("fingerprint", mark.encode())]
     )
     payload = {
-        "budget": {"delta": budget.delta, "epsilon": budget.epsilon},
+        **terms.to_dict(),
         "data": chain.digest_of([salt, mark.encode()]),
         "ledger": str(uuid.uuid4()),
     }
     chain.append(connection, Anchor("", 0, chain.GENESIS), "open", payload)
 
 
-def encode_answer(answer: int) -> bytes:
-    """A class number (or ABSTAIN) as eight bytes."""
-    return answer.to_bytes(8, "big", signed=True)
-
-
-def decode_answer(stored: bytes) -> int:
-    """The class number behind eight stored bytes."""
-    return int.from_bytes(stored, "big", signed=True)
+def as_charge(charge: Charge | Events) -> Charge:
+    """Events alone are charged to everyone."""
+    return charge if isinstance(charge, Charge) else Charge.of(charge)

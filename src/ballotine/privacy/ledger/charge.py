@@ -101,6 +101,8 @@ class Charge:
     shares: tuple[tuple[str, Share], ...]
 
     def __post_init__(self) -> None:
+        # The order of groups means nothing, and the file does not keep it.
+        object.__setattr__(self, "shares", tuple(sorted(self.shares, key=lambda pair: pair[0])))
         names = [name for name, _ in self.shares]
         if not names or len(set(names)) != len(names):
             raise ParameterError("a charge needs at least one group, each of them once")

@@ -54,7 +54,11 @@ def _split(script: str) -> Iterator[str]:
             statement = ""
 
 
-MIGRATIONS: tuple[Migration, ...] = (_first_tables,)
+def _turns(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE queries ADD COLUMN turn INTEGER NOT NULL DEFAULT 0")
+
+
+MIGRATIONS: tuple[Migration, ...] = (_first_tables, _turns)
 """Step i brings the file from version i to i + 1; steps are added, never edited."""
 
 

@@ -1,53 +1,45 @@
-"""What a ledger's entries add up to: costs, the stop rule, and what is left.
-
-The stop rule is a Rényi filter. Its order is fixed by the first reservation, before any
-answer exists, as the order that affords most queries of that kind. Adaptive composition
-at one fixed order needs no assumption on how later queries are chosen (Feldman and
-Zrnic 2021, Theorem 4.3, for data-independent costs): as long as the sum at that order
-stays below the allowance, everything released together is (ε, δ)-private.
-"""
+"""What a ledger's entries add up to: one account per group, and the queries behind them."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ballotine.errors import InsufficientBudgetError, LedgerTamperedError
-from ballotine.privacy import conversion
+from ballotine.errors import InsufficientBudgetError, LedgerTamperedError, ParameterError
 from ballotine.privacy.best import best_epsilon
-from ballotine.privacy.events import Event, from_json
-from ballotine.privacy.guarantee import Budget, round_up
+from ballotine.privacy.events import from_json
+from ballotine.privacy.guarantee import round_up
+from ballotine.privacy.ledger import chain
+from ballotine.privacy.ledger.account import Account, Realised, Tab
 from ballotine.privacy.ledger.chain import Entry
-from ballotine.privacy.orders import DEFAULT_ORDERS, widen
+from ballotine.privacy.ledger.charge import EVERYONE, Charge, Share, cost_of
+from ballotine.privacy.ledger.terms import Mode, Terms
 from ballotine.types import FloatArray
-
-Events: TypeAlias = tuple[Event, ...]
-SAFETY = 1.0 - 1e-12  # sums of floating-point costs are rounded against the asker
-
-
-def cost_of(events: Events, orders: FloatArray) -> FloatArray:
-    """Rényi cost of one query that releases all of these events."""
-    total = np.zeros_like(orders)
-    for event in events:
-        total = total + event.cost(orders)
-    return total
 
 
 @dataclass
 class Spending:
     """A running sum over the entries of one ledger."""
 
-    budget: Budget
-    order: float | None = None
-    asked: Counter[Events] = field(default_factory=Counter)
-    pending: Counter[Events] = field(default_factory=Counter)
-    realised: Counter[Event] = field(default_factory=Counter)
+    terms: Terms
+    accounts: dict[str, Account] = field(init=False)
+    turns: Counter[Charge] = field(default_factory=Counter)
+    asked: int = 0
     recorded: int = 0
     answered: int = 0
+    statement: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        self.accounts = {name: Account(budget) for name, budget in self.terms.budgets}
+
+    @property
+    def pending(self) -> int:
+        """Queries reserved and not answered."""
+        return self.asked - self.recorded
 
     def apply(self, entry: Entry) -> None:
         """Take one entry into account; an impossible one means tampering."""
@@ -55,97 +47,163 @@ class Spending:
             self._reserve(entry)
         elif entry.kind == "record":
             self._record(entry)
+        elif entry.kind == "publish":
+            self._publish(entry)
         elif entry.kind not in ("open", "migrate"):
             raise LedgerTamperedError(f"the ledger holds an entry of unknown kind {entry.kind!r}")
 
-    def _reserve(self, entry: Entry) -> None:
-        events = tuple(from_json(text) for text in entry.payload["events"])
-        order = float(entry.payload["order"])
-        if self.order not in (None, order) or not order > 1 or not events:
-            raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes the stop rule")
-        count = _count(entry.payload["queries"], entry)
-        self.order = order
-        self.asked[events] += count
-        self.pending[events] += count
-
-    def _record(self, entry: Entry) -> None:
-        events = tuple(from_json(text) for text in entry.payload["reserved_as"])
-        count = _count(entry.payload["queries"], entry)
-        realised: Counter[Event] = Counter()
-        for text, times in entry.payload["realised"]:
-            realised[from_json(text)] += _count(times, entry)
-        check_realised(realised, events, count)
-        if self.pending[events] < count:
-            raise LedgerTamperedError(f"entry {entry.seq} of the ledger answers unreserved queries")
-        self.pending[events] -= count
-        self.realised += realised
-        self.recorded += count
-        self.answered += _count(entry.payload["answered"], entry)
-
     def cost(self, orders: FloatArray) -> FloatArray:
-        """Realised costs of what was recorded, worst-case costs of what is pending."""
-        total = np.zeros_like(orders)
-        for event, times in self.realised.items():
-            total = total + times * event.cost(orders)
-        for events, times in self.pending.items():
-            total = total + times * cost_of(events, orders)
-        return total
-
-    def worst_cost(self, orders: FloatArray) -> FloatArray:
-        """What everything asked would cost had every query been answered."""
-        total = np.zeros_like(orders)
-        for events, times in self.asked.items():
-            total = total + times * cost_of(events, orders)
-        return total
+        """What the group that was charged most was charged."""
+        costs = np.stack([account.cost(orders) for account in self.accounts.values()])
+        most: FloatArray = costs.max(axis=0)
+        return most
 
     def epsilon(self) -> float:
-        """ε of the realised cost, at the best order: the meter, not the promise."""
-        return best_epsilon(self.cost, self.budget.delta)[0]
+        """The meter's ε, of the group that was charged most."""
+        return max(account.epsilon() for account in self.accounts.values())
 
     def guaranteed_epsilon(self) -> float:
-        """ε that holds: the ceiling, or less if the worst case of what was asked is less."""
-        worst = best_epsilon(self.worst_cost, self.budget.delta)[0]
-        return min(self.budget.epsilon, worst)
+        """ε that holds for every group."""
+        return max(account.guaranteed_epsilon() for account in self.accounts.values())
 
-    def affordable(self, events: Events) -> int:
-        """How many more queries of this kind the budget allows."""
-        _, each, left = self.prices(events)
-        return max(0, math.floor(left / each))
+    def orders(self, charge: Charge) -> dict[str, float]:
+        """The order of each group's stop rule."""
+        return {
+            name: self.accounts[name].filter_order(share.events) for name, share in charge.shares
+        }
 
-    def prices(self, events: Events) -> tuple[float, float, float]:
-        """The filter's order, the cost of one such query there, and what is left."""
-        order = self.order if self.order is not None else filter_order(events, self.budget)
-        at = np.array([order])
-        each = float(cost_of(events, at)[0])
-        allowance = float(conversion.allowance(at, self.budget.epsilon, self.budget.delta)[0])
-        return order, each, allowance * SAFETY - float(self.cost(at)[0])
+    def affordable(self, charge: Charge, most: int = 1 << 40) -> int:
+        """How many more queries charged like this all groups allow, up to ``most``."""
+        self.require_groups(charge)
+        if self.terms.queries is not None:
+            most = min(most, self.terms.queries - self.asked)
+        if self.terms.mode is Mode.PAPER:
+            return most
+        for name, share in charge.shares:
+            most = self.accounts[name].affordable(charge, share, most)
+        return most
 
-    def refusal(self, events: Events) -> InsufficientBudgetError:
+    def require_groups(self, charge: Charge) -> None:
+        """A query costs every group something, and nobody else."""
+        if set(charge.groups) != set(self.accounts):
+            raise ParameterError(
+                f"the ledger has budgets for {', '.join(self.accounts)}, and the query charges "
+                f"{', '.join(charge.groups)}; they must be the same groups"
+            )
+
+    def refusal(self, charge: Charge) -> InsufficientBudgetError:
         """The error for a query that does not fit, in the user's terms."""
-        _, each, left = self.prices(events)
-        alone = best_epsilon(lambda orders: cost_of(events, orders), self.budget.delta)[0]
-        spent = round_up(self.epsilon()) if self.asked else 0.0
+        self.require_groups(charge)
+        name, share = min(charge.shares, key=lambda pair: self._room(*pair))
+        account = self.accounts[name]
+        each, left = account.left(share.events)
+        alone = best_epsilon(lambda orders: cost_of(share.events, orders), account.budget.delta)[0]
+        spent = round_up(account.epsilon()) if self.asked else 0.0
+        whose = "the budget" if name == EVERYONE else f"the budget of group {name}"
         return InsufficientBudgetError(
-            f"the budget {self.budget} does not allow another answer: one costs "
+            f"{whose}, {account.budget}, does not allow another answer: one costs "
             f"ε = {round_up(alone):g} on its own at this δ, and ε = {spent:g} is spent already; "
             "raise the budget before anything is released, add teachers, or use more noise",
             requested=each,
             remaining=left,
         )
 
+    def _room(self, name: str, share: Share) -> float:
+        each, left = self.accounts[name].left(share.events)
+        return left / each
 
-def filter_order(events: Events, budget: Budget) -> float:
-    """The order at which the budget affords most queries of this kind."""
-    orders = widen(DEFAULT_ORDERS)
-    allowance = conversion.allowance(orders, budget.epsilon, budget.delta)
-    return float(orders[int(np.argmax(allowance / cost_of(events, orders)))])
+    def _reserve(self, entry: Entry) -> None:
+        charge = charge_from(entry.payload["events"])
+        orders = entry.payload["order"]
+        orders = orders if isinstance(orders, dict) else {EVERYONE: orders}
+        count = _count(entry.payload["queries"], entry)
+        if set(charge.groups) != set(self.accounts) or set(orders) != set(self.accounts):
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges other groups")
+        for name, share in charge.shares:
+            account, order = self.accounts[name], float(orders[name])
+            if account.order not in (None, order) or not order > 1:
+                raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes the stop rule")
+            account.order = order
+            account.tabs.setdefault(charge, Tab(share)).asked += count
+        self.turns[charge] += count
+        self.asked += count
+
+    def _record(self, entry: Entry) -> None:
+        charge = charge_from(entry.payload["reserved_as"])
+        count = _count(entry.payload["queries"], entry)
+        for name, share in charge.shares:
+            if name not in self.accounts or charge not in self.accounts[name].tabs:
+                raise LedgerTamperedError(
+                    f"entry {entry.seq} of the ledger answers unreserved queries"
+                )
+            votes, realised = released_from(entry.payload, name, share)
+            self.accounts[name].tabs[charge].record(votes, realised)
+        self.recorded += count
+        self.answered += _count(entry.payload["answered"], entry)
+
+    def _publish(self, entry: Entry) -> None:
+        if self.statement is not None:
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger publishes a second ε")
+        self.statement = dict(entry.payload["statement"])
+        for account in self.accounts.values():
+            account.extra.update(from_json(text) for text in entry.payload["events"])
 
 
-def check_realised(realised: Counter[Event], events: Events, queries: int) -> None:
-    """What was released may be part of what was reserved, never more."""
-    ceiling = Counter(events)
-    if any(times > ceiling[event] * queries for event, times in realised.items()):
-        raise LedgerTamperedError("the ledger records more releases than were reserved")
+def charge_to(charge: Charge) -> Any:
+    """A charge as the ledger stores it: events alone when everyone is charged them."""
+    if charge.groups == (EVERYONE,) and charge.shares[0][1].units == 1:
+        return charge.shares[0][1].to_dict()["events"]
+    return charge.to_dict()
+
+
+def charge_from(stored: Any) -> Charge:
+    """Read a stored charge."""
+    try:
+        if isinstance(stored, list):
+            return Charge.of(tuple(from_json(text) for text in stored))
+        return Charge.from_dict(stored)
+    except (KeyError, TypeError, AttributeError, ParameterError) as problem:
+        raise LedgerTamperedError("the ledger holds a charge that cannot be read") from problem
+
+
+def reservation_digest(rows: Iterable[tuple[bytes, int]], charge: Charge) -> str:
+    """A digest of reserved queries, and of their turns where it matters who votes when."""
+    turned = any(share.units > 1 for _, share in charge.shares)
+    parts = (query + (turn.to_bytes(8, "big") if turned else b"") for query, turn in rows)
+    return chain.digest_of(sorted(parts))
+
+
+def released_to(realised: Realised) -> list[list[Any]]:
+    """Released events as the ledger stores them: one number, or one per unit."""
+    return [
+        [event.to_json(), int(times[0]) if len(times) == 1 else times.tolist()]
+        for event, times in realised.items()
+    ]
+
+
+def released_from(payload: dict[str, Any], name: str, share: Share) -> tuple[Any, Realised]:
+    """How often each unit voted on recorded queries, and what that released."""
+    stored = payload["realised"]
+    if isinstance(stored, list):
+        stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
+    try:
+        votes = _per_unit(stored[name]["votes"], share)
+        released: dict[Any, Any] = {}
+        for text, times in stored[name]["released"]:
+            event = from_json(text)
+            released[event] = released.get(event, 0) + _per_unit(times, share)
+    except (KeyError, TypeError, ValueError) as problem:
+        raise LedgerTamperedError("the ledger holds releases that cannot be read") from problem
+    return votes, released
+
+
+def _per_unit(stored: Any, share: Share) -> Any:
+    numbers = stored if isinstance(stored, list) else [stored]
+    if len(numbers) != share.units or any(
+        not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers
+    ):
+        raise ValueError("impossible count")
+    return np.array(numbers, dtype=np.int64)
 
 
 def _count(value: object, entry: Entry) -> int:

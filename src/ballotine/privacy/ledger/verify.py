@@ -6,15 +6,14 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from ballotine.errors import LedgerError, LedgerTamperedError
-from ballotine.privacy import conversion
 from ballotine.privacy.ledger import chain, schema
 from ballotine.privacy.ledger.book import Ledger
 from ballotine.privacy.ledger.chain import Anchor, Entry
-from ballotine.privacy.ledger.spending import Spending
+from ballotine.privacy.ledger.spending import Spending, charge_from, reservation_digest
+from ballotine.privacy.ledger.terms import Mode
 
 
 @dataclass(frozen=True)
@@ -75,25 +74,27 @@ def _check_first(ledger: Ledger, entries: list[Entry]) -> None:
 
 def _check_budget(ledger: Ledger, entries: list[Entry]) -> None:
     """Replay: at no entry may the cost have been above the promise."""
-    spending = Spending(ledger.budget)
+    spending = Spending(ledger.terms)
     for entry in entries:
         spending.apply(entry)
-        if entry.kind != "reserve" or spending.order is None:
+        if entry.kind != "reserve" or ledger.terms.mode is Mode.PAPER:
             continue
-        at = np.array([spending.order])
-        allowed = conversion.allowance(at, ledger.budget.epsilon, ledger.budget.delta)
-        if spending.cost(at)[0] > allowed[0]:
+        if any(account.exceeded() for account in spending.accounts.values()):
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger exceeds its budget")
 
 
 def _check_queries(connection: sqlite3.Connection, entries: list[Entry]) -> None:
-    reserved = _grouped(connection, "reserved", "x''")
+    reserved = _grouped(connection, "reserved", "turn")
     recorded = _grouped(connection, "recorded", "answer")
     for entry in entries:
         if entry.kind == "reserve":
-            _check_group(entry, reserved.pop(entry.seq, []), entry.payload["ids"])
+            rows = reserved.pop(entry.seq, [])
+            charge = charge_from(entry.payload["events"])
+            _check_group(entry, len(rows), reservation_digest(rows, charge), "ids")
         elif entry.kind == "record":
-            _check_group(entry, recorded.pop(entry.seq, []), entry.payload["answers"])
+            rows = recorded.pop(entry.seq, [])
+            digest = chain.digest_of(sorted(query + bytes(answer or b"") for query, answer in rows))
+            _check_group(entry, len(rows), digest, "answers")
     stray = connection.execute(
         "SELECT count(*) FROM queries WHERE (answer IS NULL) != (recorded IS NULL)"
     ).fetchone()[0]
@@ -101,16 +102,18 @@ def _check_queries(connection: sqlite3.Connection, entries: list[Entry]) -> None
         raise LedgerTamperedError("the ledger holds queries that no entry accounts for")
 
 
-def _grouped(connection: sqlite3.Connection, column: str, value: str) -> dict[int, list[bytes]]:
-    groups: dict[int, list[bytes]] = {}
+def _grouped(
+    connection: sqlite3.Connection, column: str, value: str
+) -> dict[int, list[tuple[bytes, Any]]]:
+    groups: dict[int, list[tuple[bytes, Any]]] = {}
     rows = connection.execute(
         f"SELECT {column}, id, {value} FROM queries WHERE {column} IS NOT NULL"
     )
     for seq, query, rest in rows:
-        groups.setdefault(seq, []).append(bytes(query) + bytes(rest or b""))
+        groups.setdefault(seq, []).append((bytes(query), rest))
     return groups
 
 
-def _check_group(entry: Entry, parts: list[bytes], digest: str) -> None:
-    if len(parts) != entry.payload["queries"] or chain.digest_of(sorted(parts)) != digest:
+def _check_group(entry: Entry, number: int, digest: str, key: str) -> None:
+    if number != entry.payload["queries"] or digest != entry.payload[key]:
         raise LedgerTamperedError(f"queries or answers of ledger entry {entry.seq} were changed")

@@ -1,0 +1,209 @@
+"""Budgets per group: who pays what, who stops whom, and teachers that take turns."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ballotine.errors import (
+    InsufficientBudgetError,
+    LedgerMismatchError,
+    LedgerTamperedError,
+    ParameterError,
+)
+from ballotine.privacy import conversion
+from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger import Charge, Ledger, Mode, Share, Terms, verify
+from ballotine.types import ABSTAIN, IntArray
+from tests.privacy.ledger.conftest import queries
+
+CHECK = GaussianCheck(30.0)
+LIGHT, HEAVY = GaussianArgmax(20.0, 3, 0.5), GaussianArgmax(20.0, 3, 2.0)
+BUDGETS = {"low": Budget(2.0, 1e-5), "high": Budget(1.0, 1e-5)}
+PLAIN = Charge((("low", Share((CHECK, HEAVY))), ("high", Share((CHECK, LIGHT)))))
+TURNS = Charge((("low", Share((CHECK, LIGHT), 2, 2)), ("high", Share((CHECK, LIGHT), 2, 5))))
+ORDERS = np.array([1.5, 4.0, 12.0])
+
+
+def realise(answers: IntArray, group: str, charge: Charge = PLAIN) -> Counter[Event]:
+    check, argmax = dict(charge.shares)[group].events
+    given = int(np.count_nonzero(answers != ABSTAIN))
+    return Counter({check: len(answers)}) + Counter({argmax: given})
+
+
+def ask(ledger: Ledger, number: int, charge: Charge, start: int = 0) -> int:
+    """Answer every third query with an abstention; returns how many were granted."""
+    ids = queries(number, start)
+    granted = int(np.count_nonzero(ledger.reserve(ids, charge)))
+    answers = np.where(np.arange(start, start + granted) % 3 == 0, ABSTAIN, 1)
+    ledger.record(ids[:granted], answers, charge, lambda a, g: realise(a, g, charge))
+    return granted
+
+
+def cost(counts: dict[Event, int], orders: np.ndarray = ORDERS) -> np.ndarray:
+    return sum(times * event.cost(orders) for event, times in counts.items())  # type: ignore[return-value]
+
+
+def test_each_group_pays_its_own_share() -> None:
+    ledger = Ledger.open(None, BUDGETS)
+    assert ask(ledger, 9, PLAIN) == 9
+    accounts = ledger.spending().accounts
+    assert accounts["low"].cost(ORDERS) == pytest.approx(cost({CHECK: 9, HEAVY: 6}))
+    assert accounts["high"].cost(ORDERS) == pytest.approx(cost({CHECK: 9, LIGHT: 6}))
+    assert verify(ledger).queries == 9
+
+
+def test_the_first_group_to_run_out_stops_everyone() -> None:
+    ledger = Ledger.open(None, BUDGETS)
+    granted = ask(ledger, 5000, PLAIN)
+    while more := ask(ledger, 100, PLAIN, start=granted):
+        granted += more
+    accounts = ledger.spending().accounts
+    one_more = {
+        name: conversion.epsilon(
+            np.array([account.order]),
+            account.cost(np.array([account.order]))
+            + cost(dict.fromkeys(dict(PLAIN.shares)[name].events, 1), np.array([account.order])),
+            1e-5,
+        )[0]
+        for name, account in accounts.items()
+    }
+    assert all(account.epsilon() <= BUDGETS[name].epsilon for name, account in accounts.items())
+    assert one_more["low"] > 2.0, "the heavy group ended it"
+    assert one_more["high"] < 1.0, "the light group had budget left"
+    refusal = ledger.refusal(PLAIN)
+    assert isinstance(refusal, InsufficientBudgetError)
+    assert "group low" in str(refusal)
+
+
+@given(
+    teachers=st.integers(1, 12), data=st.data(), turns=st.integers(0, 40), start=st.integers(0, 30)
+)
+@settings(max_examples=60, deadline=None)
+def test_turns_are_fair_and_counted_right(
+    teachers: int, data: st.DataObject, turns: int, start: int
+) -> None:
+    voters = data.draw(st.integers(1, teachers))
+    share = Share((CHECK,), voters, teachers)
+    votes = share.votes_at(np.arange(start + turns))
+    assert np.all(votes.sum(axis=1) == (1 if share.units == 1 else voters))
+    assert np.array_equal(votes.sum(axis=0), share.votes_after(start + turns))
+    assert np.ptp(share.votes_after(start + turns)) <= 1
+
+
+def test_with_turns_a_record_pays_for_its_own_teacher_only() -> None:
+    """Against a plain loop over queries and teachers."""
+    ledger = Ledger.open(None, BUDGETS)
+    for start in range(0, 21, 7):
+        ask(ledger, 7, TURNS, start)
+    paid: list[Counter[Event]] = [Counter() for _ in range(5)]
+    for number in range(21):
+        for place in range(2):
+            who = (2 * number + place) % 5
+            paid[who] += Counter([CHECK] if number % 3 == 0 else [CHECK, LIGHT])
+    expected = np.max([cost(dict(part)) for part in paid], axis=0)
+    assert ledger.spending().accounts["high"].cost(ORDERS) == pytest.approx(expected)
+    everything = cost({CHECK: 21, LIGHT: 14})
+    assert ledger.spending().accounts["low"].cost(ORDERS) == pytest.approx(everything)
+    assert verify(ledger).queries == 21
+
+
+def test_turns_afford_more_queries_and_never_too_many() -> None:
+    small = {"low": Budget(40.0, 1e-5), "high": Budget(1.0, 1e-5)}
+    without = Charge((("low", TURNS.shares[0][1]), ("high", Share((CHECK, LIGHT)))))
+    few = Ledger.open(None, small).spending().affordable(without)
+    ledger = Ledger.open(None, small)
+    most = ledger.spending().affordable(TURNS)
+    assert 2.4 * few < most < 2.6 * few, "two of five vote"
+    assert np.count_nonzero(ledger.reserve(queries(most + 7), TURNS)) == most
+    assert not ledger.spending().accounts["high"].exceeded()
+    assert not ledger.reserve(queries(1, most + 50), TURNS).any()
+
+
+def test_a_resumed_query_keeps_its_turn(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger.open(path, BUDGETS) as ledger:
+        ask(ledger, 4, TURNS)
+        ledger.reserve(queries(3, 4), TURNS)
+    with Ledger.open(path, BUDGETS) as again:
+        assert again.pending(queries(9)) == set(queries(3, 4))
+        ledger_turns = again.turns(queries(7))
+        assert ledger_turns.tolist() == list(range(7))
+        again.reserve(queries(5, 3), TURNS)
+        assert again.turns(queries(1, 7)).tolist() == [7]
+
+
+def test_a_moved_turn_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    with Ledger.open(path, BUDGETS) as ledger:
+        ask(ledger, 4, TURNS)
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TRIGGER answers_stay")
+    connection.execute("UPDATE queries SET turn = turn + 1")
+    connection.commit()
+    connection.close()
+    with Ledger.existing(path) as edited, pytest.raises(LedgerTamperedError, match="changed"):
+        verify(edited)
+
+
+def test_a_query_charges_all_groups_and_nobody_else() -> None:
+    ledger = Ledger.open(None, BUDGETS)
+    for charge in (
+        Charge.of((CHECK,)),
+        Charge((("low", Share((CHECK,))),)),
+        Charge((*PLAIN.shares, ("other", Share((CHECK,))))),
+    ):
+        with pytest.raises(ParameterError, match="the same groups"):
+            ledger.reserve(queries(1), charge)
+
+
+def test_terms_belong_to_the_ledger(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.sqlite"
+    terms = Terms(tuple(BUDGETS.items()), Mode.FIXED, 40, plan="{}")
+    Ledger.open(path, terms).close()
+    Ledger.open(path, terms).close()
+    for other in (BUDGETS, Budget(2.0, 1e-5), Terms(tuple(BUDGETS.items()), Mode.FIXED, 41, "{}")):
+        with pytest.raises(LedgerMismatchError, match="cannot be opened with"):
+            Ledger.open(path, other)
+
+
+def test_a_fixed_number_of_queries_is_never_exceeded() -> None:
+    terms = Terms((("everyone", Budget(50.0, 1e-5)),), Mode.FIXED, 12)
+    ledger = Ledger.open(None, terms)
+    assert np.count_nonzero(ledger.reserve(queries(30), (LIGHT,))) == 12
+    assert not ledger.reserve(queries(1, 90), (LIGHT,)).any()
+
+
+def test_an_epsilon_is_published_once_and_paid_for() -> None:
+    terms = Terms((("everyone", Budget(50.0, 1e-5)),), Mode.FIXED, 3)
+    ledger = Ledger.open(None, terms)
+    before = ledger.spending().cost(ORDERS)
+    first = ledger.publish({"epsilon": 1.5}, (CHECK,))
+    assert ledger.publish({"epsilon": 0.5}, (CHECK,)) == first == {"epsilon": 1.5}
+    assert ledger.spending().cost(ORDERS) == pytest.approx(before + CHECK.cost(ORDERS))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Terms(()),
+        lambda: Terms((("a", Budget(1, 1e-5)), ("a", Budget(2, 1e-5)))),
+        lambda: Terms((("a", Budget(1, 1e-5)), ("b", Budget(2, 1e-6)))),
+        lambda: Terms((("a", Budget(1, 1e-5)),), Mode.FIXED),
+        lambda: Terms((("a", Budget(1, 1e-5)),), Mode.FIXED, 0),
+        lambda: Terms((("a", Budget(1, 1e-5)),), Mode.STRICT, 5),
+        lambda: Share(()),
+        lambda: Share((CHECK,), 3, 2),
+        lambda: Charge(()),
+    ],
+)
+def test_impossible_terms_are_refused(make: object) -> None:
+    with pytest.raises(ParameterError):
+        make()  # type: ignore[operator]
