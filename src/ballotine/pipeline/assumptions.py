@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
-from ballotine.privacy.guarantee import Guarantee, Kind
+from ballotine.privacy.guarantee import Guarantee
 from ballotine.privacy.ledger import Ledger
+from ballotine.voting.promise import guarantee_of
 
 ALWAYS = (
     (
@@ -17,10 +18,6 @@ ALWAYS = (
         "the settings (teachers, noise, threshold, budget) were chosen without looking at the "
         "private data"
     ),
-)
-NOT_ADAPTIVE = (
-    "how many queries were asked, and with which settings, was not decided by looking at "
-    "earlier answers; without this, the ceiling enforced by the ledger holds instead"
 )
 CLASSES_FROM_PRIVATE = (
     "the set of classes was read from the private labels; that this set exists is taken as public"
@@ -34,9 +31,6 @@ PREPARED_ELSEWHERE = (
     "private records (scaling, selection, embeddings), that is not counted"
 )
 ALONE = "this object's ledger in memory (other uses of these records are not counted)"
-FLOATING_POINT = (
-    "noise is drawn in floating point; only the winning class leaves, never a noisy count"
-)
 
 
 def make_guarantee(
@@ -48,23 +42,13 @@ def make_guarantee(
     extra: tuple[str, ...] = (),
 ) -> Guarantee:
     """The guarantee of everything in the ledger, with all that it rests on."""
-    spending = ledger.spending()
-    epsilon = spending.guaranteed_epsilon()
     conditional = [text for text in (partition.assumption,) if text]
     if classes_from_private:
         conditional.append(CLASSES_FROM_PRIVATE)
-    conditional += extra
-    usual = list(ALWAYS)
-    if epsilon < ledger.budget.epsilon:
-        usual.append(NOT_ADAPTIVE)
-    where = ALONE if ledger.path is None else "all runs in the ledger of these records"
-    return Guarantee(
-        epsilon=epsilon,
-        delta=ledger.budget.delta,
-        budget=ledger.budget,
-        kind=Kind.CONDITIONAL if conditional else Kind.DATA_INDEPENDENT,
-        assumptions=tuple(conditional + usual),
-        scope=f"{where}: {spending.recorded} queries, {spending.answered} of them answered",
-        seeded=noise.seeded,
-        notes=(FLOATING_POINT,),
+    return guarantee_of(
+        ledger,
+        noise,
+        conditional=(*conditional, *extra),
+        usual=ALWAYS,
+        where=ALONE if ledger.path is None else "all runs in the ledger of these records",
     )

@@ -183,6 +183,21 @@ def _fewer(more: LabelBits | LabelChecks, fewer: LabelBits | LabelChecks) -> boo
 
 
 @dataclass(frozen=True)
+class GaussianNumber(Event):
+    """One number with Gaussian noise of ``sigma`` times the most a record can change it."""
+
+    sigma: float
+    name: ClassVar[str] = "gaussian-number"
+
+    def __post_init__(self) -> None:
+        _require_positive(sigma=self.sigma)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """The Gaussian mechanism: α/(2σ²)."""
+        return published.threshold(orders, self.sigma)
+
+
+@dataclass(frozen=True)
 class ClippedSum(Event):
     """A sum of updates clipped to norm C, released with N(0, (zC)²) on every coordinate.
 
@@ -209,6 +224,7 @@ KNOWN: dict[str, type[Event]] = {
         LaplaceArgmax,
         LabelBits,
         LabelChecks,
+        GaussianNumber,
         ClippedSum,
     )
 }

@@ -20,6 +20,7 @@ class Kind(StrEnum):
     DATA_DEPENDENT = "data-dependent, private"
     SANITISED = "sanitised"
     CONDITIONAL = "conditional"
+    NOT_RELEASABLE = "not releasable"
 
 
 def round_up(value: float, digits: int = 3) -> float:
@@ -48,28 +49,42 @@ class Budget:
 
 
 @dataclass(frozen=True)
+class GroupGuarantee:
+    """What holds for the records of one group when budgets are individual."""
+
+    name: str
+    epsilon: float
+    budget: float
+
+
+@dataclass(frozen=True)
 class Guarantee:
     """An (ε, δ) statement that can be printed, with everything it rests on.
 
     Attributes:
-        epsilon: what holds for all that was released so far, given the assumptions.
+        epsilon: what holds for all that was released so far, given the assumptions; with
+            individual budgets, for the group that is protected least.
         delta: the δ of the budget.
         budget: the ceiling the ledger enforces however the queries are chosen.
         kind: what ε depends on.
+        mode: the rule by which answering stopped: strict, fixed or paper.
         assumptions: in words; a reader who doubts one must doubt the ε.
         scope: which releases are counted.
         seeded: True when the noise can be removed by whoever knows the seed.
+        groups: what holds for each group, when budgets are individual.
     """
 
     epsilon: float
     delta: float
     budget: Budget
     kind: Kind = Kind.DATA_INDEPENDENT
+    mode: str = "strict"
     neighbouring: str = NEIGHBOURING
     assumptions: tuple[str, ...] = ()
     scope: str = "everything in this ledger"
     seeded: bool = False
     notes: tuple[str, ...] = field(default=())
+    groups: tuple[GroupGuarantee, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; ε is rounded upwards."""
@@ -79,14 +94,21 @@ class Guarantee:
             "kind": self.kind.value,
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
+            "groups": [
+                {**asdict(group), "epsilon": round_up(group.epsilon)} for group in self.groups
+            ],
         }
 
     def __str__(self) -> str:
         lines = [
             f"(ε = {round_up(self.epsilon):g}, δ = {self.delta:g})-differential privacy",
             f"  neighbouring: {self.neighbouring}",
-            f"  kind: {self.kind.value}; ceiling enforced by the ledger: {self.budget}",
+            f"  kind: {self.kind.value}; mode: {self.mode}; "
+            f"ceiling enforced by the ledger: {self.budget}",
             f"  counts: {self.scope}",
+        ]
+        lines += [
+            f"  group {g.name}: ε = {round_up(g.epsilon):g} of {g.budget:g}" for g in self.groups
         ]
         lines += [f"  assumes: {text}" for text in self.assumptions]
         lines += [f"  note: {text}" for text in self.notes]

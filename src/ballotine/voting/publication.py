@@ -1,0 +1,199 @@
+"""The ε of a fixed number of queries, published through a sanitised release.
+
+How it will be published (order, noise, shape of the envelope) is chosen before any vote is
+seen, from assumed votes, and written into the ledger when it is opened. After the last
+answer the exact cost is replaced by a proven envelope of it, and the sum leaves with noise
+on its logarithm and a margin for that noise. Proofs: docs/proofs/envelope.md and smooth.md.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from ballotine.errors import LedgerError, ParameterError
+from ballotine.noise import NoiseSource
+from ballotine.privacy import envelope
+from ballotine.privacy.best import best_epsilon
+from ballotine.privacy.events import GaussianNumber
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger import EVERYONE, Ledger, Mode, Terms
+from ballotine.privacy.ledger.charge import cost_of
+from ballotine.privacy.smooth import LogRelease, Sanitised, plan_log
+from ballotine.types import FloatArray, IntArray
+from ballotine.voting.confident import ConfidentGNMax
+from ballotine.voting.gnmax import GNMax
+from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.tally import Tallies
+
+ORDERS = (7.0, 10.0, 14.0, 20.0)
+"""Orders to choose among: small budgets end near the larger ones."""
+AGREEMENT = ((0.96, 0.6), (0.8, 0.25), (0.5, 0.15))
+"""Assumed votes: what share of the teachers agree, on what share of the queries."""
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class Publication:
+    """How the ε will be published: numbers only, all of them fixed beforehand.
+
+    Attributes:
+        order: the Rényi order at which everything is counted.
+        rate: the most by which one teacher changes the logarithm of the cost.
+        offset: what is added to each query's cost before the logarithm.
+        sigma: noise on the logarithm, in units of that rate.
+        confidence: probability that the published ε is not below the true one.
+        teachers: how many vote.
+        classes: how many classes they choose from.
+    """
+
+    order: float
+    rate: float
+    offset: float
+    sigma: float
+    confidence: float
+    teachers: int
+    classes: int
+
+    def to_json(self) -> str:
+        """Canonical text, for the ledger."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> Publication:
+        """Read it back."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as problem:
+            raise LedgerError("the ledger does not say how its ε is published") from problem
+
+    def way(self, mechanism: Mechanism, delta: float) -> LogRelease:
+        """The release itself, with the mechanism's envelope."""
+        costs = envelope_of(mechanism, self.teachers, self.classes, self.order)
+        return LogRelease(
+            g=envelope.shape(costs, self.rate, self.offset),
+            offset=self.offset,
+            order=self.order,
+            delta=delta,
+            sigma=self.sigma,
+            confidence=self.confidence,
+        )
+
+
+def plan_publication(
+    mechanism: Mechanism,
+    teachers: int,
+    classes: int,
+    queries: int,
+    delta: float,
+    *,
+    confidence: float = CONFIDENCE,
+) -> tuple[Publication, float]:
+    """Choose how to publish from assumed votes; also returns the ε to expect on those."""
+    places = assumed_places(teachers, classes, queries)
+    way, expected = plan_log(
+        lambda order: envelope_of(mechanism, teachers, classes, order),
+        places,
+        ORDERS,
+        delta,
+        confidence,
+    )
+    publication = Publication(
+        way.order, way.rate, way.offset, way.sigma, confidence, teachers, classes
+    )
+    return publication, expected
+
+
+def fixed_terms(
+    mechanism: Mechanism, publication: Publication, queries: int, delta: float
+) -> Terms:
+    """Terms of a ledger for so many queries: its ceiling is what they cost at worst."""
+    events = mechanism.events(publication.classes)
+    number = GaussianNumber(publication.sigma)
+
+    def cost(orders: FloatArray) -> FloatArray:
+        return queries * cost_of(events, orders) + number.cost(orders)
+
+    # A touch more, so that the sum of rounded costs still fits.
+    ceiling = best_epsilon(cost, delta)[0] * (1.0 + 1e-9)
+    budget = Budget(ceiling, delta)
+    return Terms(((EVERYONE, budget),), Mode.FIXED, queries, publication.to_json())
+
+
+def publish(
+    ledger: Ledger, mechanism: Mechanism, places: IntArray, noise: NoiseSource
+) -> dict[str, float | bool]:
+    """Publish the ε of a ledger whose queries are all answered; once, and for good.
+
+    Args:
+        ledger: in FIXED mode, with all of its queries answered.
+        mechanism: the one that answered them.
+        places: top count and runner-up of every query: private.
+        noise: where the noise of the release comes from.
+    """
+    terms, spending = ledger.terms, ledger.spending()
+    if terms.mode is not Mode.FIXED:
+        raise ParameterError("an ε is published in fixed mode only; strict budgets need no noise")
+    if spending.statement is not None:
+        return spending.statement
+    if spending.recorded != terms.queries or len(places) != terms.queries:
+        raise LedgerError(
+            f"{spending.recorded} of {terms.queries} queries are answered; the ε of a fixed "
+            "number of queries is published when all of them are"
+        )
+    plan = Publication.from_json(terms.plan)
+    released = plan.way(mechanism, ledger.budget.delta).release(
+        places, noise, key=ledger.identity.encode()
+    )
+    return ledger.publish(_statement(released), (GaussianNumber(plan.sigma),))
+
+
+def places_of(tallies: Tallies) -> IntArray:
+    """Top count and runner-up of each query: what the envelope's cost depends on; private."""
+    counts = tallies.unlock(reason="the sanitised release of what the answers cost")
+    if np.any(counts != np.round(counts)):
+        raise ParameterError("weighted votes have no envelope yet; use the strict mode")
+    return np.sort(counts, axis=1)[:, :-3:-1].astype(np.int64)
+
+
+def envelope_of(mechanism: Mechanism, teachers: int, classes: int, order: float) -> FloatArray:
+    """A proven upper bound of the exact cost by top count and runner-up."""
+    if isinstance(mechanism, ConfidentGNMax):
+        return envelope.confident_gnmax(
+            teachers,
+            classes,
+            order,
+            mechanism.sigma,
+            mechanism.threshold,
+            mechanism.sigma_threshold,
+            runner_up=True,
+        )
+    if isinstance(mechanism, GNMax):
+        return envelope.gnmax(teachers, classes, order, mechanism.sigma, runner_up=True)
+    raise ParameterError(
+        f"{mechanism.name} has no proven envelope, so its data-dependent ε cannot be published; "
+        "use gnmax or confident-gnmax, or the strict mode"
+    )
+
+
+def assumed_places(teachers: int, classes: int, queries: int) -> IntArray:
+    """Votes assumed for planning: mostly agreement, sometimes none."""
+    places = []
+    for agreeing, share in AGREEMENT:
+        top = max(round(agreeing * teachers), -(-teachers // classes))
+        rest = teachers - top
+        second = rest if classes == 2 else -(-rest // 2)
+        places += [[top, min(top, second)]] * max(1, round(share * queries))
+    return np.array(places, dtype=np.int64)
+
+
+def _statement(released: Sanitised) -> dict[str, float | bool]:
+    return {
+        "epsilon": released.epsilon,
+        "delta": released.delta,
+        "order": released.order,
+        "confidence": released.confidence,
+        "seeded": released.seeded,
+    }
