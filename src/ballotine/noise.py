@@ -87,6 +87,16 @@ class QueryNoise:
         positive(scale)
         return scale * laplace_from_words(self._draw(columns))
 
+    def exponential(self, columns: int) -> FloatArray:
+        """Independent −ln u of uniform u, shape (queries, columns)."""
+        return exponential_from_words(self._draw(columns))
+
+    def integers(self, bits: int) -> list[int]:
+        """One integer for each query, uniform from 0 to 2^bits − 1."""
+        words = -(-bits // 64)
+        drawn = self._draw(words)
+        return [int.from_bytes(row.tobytes(), "little") >> (64 * words - bits) for row in drawn]
+
     def _draw(self, columns: int) -> WordArray:
         purpose = f"query/{self._calls}"
         self._calls += 1
@@ -125,4 +135,14 @@ def laplace_from_words(words: WordArray) -> FloatArray:
     """Standard Laplace noise by inversion of the exponential tail."""
     sign, uniform = sign_and_uniform(words)
     result: FloatArray = -sign * np.log(uniform)
+    return result
+
+
+def exponential_from_words(words: WordArray) -> FloatArray:
+    """Standard exponential noise: −ln u, where u is fine-grained at both of its ends.
+
+    Small values are as exact as large ones, so what is far in either tail is.
+    """
+    sign, uniform = sign_and_uniform(words)
+    result: FloatArray = np.where(sign > 0, -np.log(uniform / 2), -np.log1p(-uniform / 2))
     return result

@@ -3,101 +3,119 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ballotine.cli import options
 from ballotine.cli.console import console, warn
-from ballotine.cli.options import (
-    AsJson,
-    Delta,
-    MechanismName,
-    Seed,
-    Sigma,
-    SigmaThreshold,
-    Threshold,
-)
+from ballotine.cli.votes import Typed
+
+if TYPE_CHECKING:
+    from ballotine.voting.account import Accounted
 
 HELP = """Account for saved ballots or tallies: the data holder's own tool.
 
-Reads .npy, .npz or Parquet of shape (queries, teachers) with class numbers, or, with
-`--tallies`, (queries, classes) with counts. Nothing is released and nothing is spent; with
-`--bounds published` or `exact` the ε depends on private votes and must not be shown around.
+Reads .npy, .npz or Parquet of shape (queries, teachers) with class numbers, (queries,
+teachers, labels) with 0/1 or, with `--tallies`, (queries, classes) with counts. Nothing is
+released and nothing is spent; with `--bounds published` or `exact` the ε depends on private
+votes and must not be shown around.
+
+Records with budgets of their own: `--weights groups.csv --group-budgets 1,2,3`.
+
+Example: `ballotine account VOTES.npy -m confident-gnmax --sigma 40 --threshold 200
+--sigma-threshold 150 --delta 1e-5 --bounds exact --curve curve.csv`
 """
 PRIVATE = "this ε depends on the private votes: it may be published only after sanitising it"
-FROM_VOTES = "the number of classes was read from the votes"
 PUBLIC_ORDER = "the queries and their order were fixed before any answer was seen"
 
 
 def account(
     votes: Annotated[Path, typer.Argument(help="File of ballots (or tallies).")],
-    sigma: Sigma,
-    delta: Delta,
-    mechanism: MechanismName = "confident-gnmax",
-    threshold: Threshold = None,
-    sigma_threshold: SigmaThreshold = None,
-    queries: Annotated[
-        int | None, typer.Option(min=1, help="Only the first so many queries.")
-    ] = None,
-    classes: Annotated[
-        int | None, typer.Option(min=2, help="Number of classes; read from the votes if absent.")
-    ] = None,
-    tallies: Annotated[
-        bool, typer.Option("--tallies", help="The file holds counts, not ballots.")
-    ] = False,
-    bounds: Annotated[
-        str, typer.Option(help="published (Theorem 6), tight (data-independent) or exact.")
-    ] = "exact",
-    conversion: Annotated[str, typer.Option(help="improved or classic.")] = "improved",
-    seed: Seed = None,
+    delta: options.Delta,
+    mechanism: options.MechanismName = "confident-gnmax",
+    sigma: options.Sigma = None,
+    gamma: options.Gamma = None,
+    threshold: options.Threshold = None,
+    sigma_threshold: options.SigmaThreshold = None,
+    tau: options.Tau = None,
+    norm: options.NormName = None,
+    variant: options.VariantName = None,
+    queries: options.Queries = None,
+    classes: options.Classes = None,
+    tallies: options.IsTallies = False,
+    labels: options.Labels = None,
+    label_threshold: options.LabelThreshold = None,
+    weights: options.GroupsFile = None,
+    group_budgets: options.GroupBudgets = None,
+    individual: options.Individual = "weighting",
+    bounds: options.Bounds = "exact",
+    conversion: options.Conversion = "improved",
+    seed: options.Seed = None,
     curve: Annotated[
         Path | None, typer.Option(help="Write the cumulative ε per query as CSV, and a plot.")
     ] = None,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Account for saved votes."""
-    from ballotine.data.ballots import open_votes
     from ballotine.noise import source
-    from ballotine.privacy.orders import DEFAULT_ORDERS
-    from ballotine.voting import make_mechanism
     from ballotine.voting.account import Accountant
 
-    noise = {"sigma": sigma, "threshold": threshold, "sigma_threshold": sigma_threshold}
-    rule = make_mechanism(mechanism, noise)
-    file = open_votes(votes)
-    known = classes or (file.columns if tallies else _classes(file, queries))
-    accountant = Accountant(rule, bounds, source(seed), DEFAULT_ORDERS)  # type: ignore[arg-type]
-    points: list[tuple[int, int, float]] = []
-    for chunk in _tallies(file, queries, known, tallies, small=curve is not None):
-        accountant.add(chunk)
+    parameters = {
+        "sigma": sigma,
+        "gamma": gamma,
+        "threshold": threshold,
+        "sigma_threshold": sigma_threshold,
+        "tau": tau,
+        "norm": norm,
+        "variant": variant,
+    }
+    typed = Typed(
+        votes,
+        mechanism,
+        parameters,
+        delta,
+        queries,
+        classes,
+        tallies,
+        labels,
+        label_threshold,
+        weights,
+        group_budgets,
+        individual,
+    )
+    rule = typed.rule()
+    saved = typed.votes(rule)
+    plan = typed.plan(rule, saved)
+    accountant = Accountant(rule, bounds, source(seed), plan=plan)  # type: ignore[arg-type]
+    points: list[dict[str, Any]] = []
+    for chunk in saved.chunks():
+        readings = accountant.add(chunk, saved.classes, delta, conversion)  # type: ignore[arg-type]
         if curve is not None:
-            so_far = accountant.result(delta, conversion)  # type: ignore[arg-type]
-            points.append((so_far.queries, so_far.answered, so_far.epsilon))
+            opened = {n: r.unlock(reason="the holder's curve") for n, r in readings.items()}
+            points.append(opened)
     result = accountant.result(delta, conversion)  # type: ignore[arg-type]
     if curve is not None:
         _write_curve(curve, points)
     assumptions = [PUBLIC_ORDER] if bounds != "tight" else []
-    assumptions += [] if classes or tallies else [FROM_VOTES]
+    if saved.classes_from_votes:
+        from ballotine.voting.saved import FROM_VOTES
+
+        assumptions.append(FROM_VOTES)
     facts = _facts(result, conversion, assumptions)
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
-        return
-    console.print(
-        f"(ε = {facts['epsilon']:g}, δ = {delta:g}) at order {result.order:g} by {bounds} bounds; "
-        f"{result.answered} of {result.queries} queries answered; {facts['kind']}; "
-        f"neighbouring: {facts['neighbouring']}",
-        markup=False,
-    )
+    else:
+        _show(facts)
     if bounds != "tight":
         warn(PRIVATE)
 
 
-def _facts(result: Any, conversion: str, assumptions: list[str]) -> dict[str, Any]:
+def _facts(result: Accounted, conversion: str, assumptions: list[str]) -> dict[str, Any]:
     from ballotine.privacy.guarantee import NEIGHBOURING, round_up
 
-    return {
+    facts: dict[str, Any] = {
         "epsilon": round_up(result.epsilon, 6),
         "delta": result.delta,
         "order": result.order,
@@ -110,38 +128,55 @@ def _facts(result: Any, conversion: str, assumptions: list[str]) -> dict[str, An
         "neighbouring": NEIGHBOURING,
         "assumptions": assumptions,
     }
+    if result.groups:
+        facts["groups"] = [
+            {
+                "group": group.group,
+                "epsilon": round_up(group.epsilon, 6),
+                "order": group.order,
+                "budget": group.budget,
+                "within_budget": group.budget is None or group.epsilon <= group.budget,
+            }
+            for group in result.groups
+        ]
+    return facts
 
 
-def _classes(file: Any, queries: int | None) -> int:
-    return max(2, 1 + max(int(rows.max()) for rows in file.chunks(queries)))
+def _show(facts: dict[str, Any]) -> None:
+    console.print(
+        f"(ε = {facts['epsilon']:g}, δ = {facts['delta']:g}) at order {facts['order']:g} by "
+        f"{facts['bounds']} bounds; {facts['answered']} of {facts['queries']} queries answered; "
+        f"{facts['kind']}; neighbouring: {facts['neighbouring']}",
+        markup=False,
+    )
+    for group in facts.get("groups", []):
+        within = "within" if group["within_budget"] else "ABOVE"
+        console.print(
+            f"  group {group['group']}: ε = {group['epsilon']:g}, {within} its budget "
+            f"{group['budget']:g}",
+            markup=False,
+        )
 
 
-def _tallies(
-    file: Any, queries: int | None, classes: int, counted: bool, *, small: bool
-) -> Iterator[Any]:
-    """Tallies in chunks; small ones when a curve is wanted."""
+def _write_curve(path: Path, points: list[dict[str, Any]]) -> None:
+    """One line per query; a column per group, or just ε."""
     import numpy as np
-
-    from ballotine.voting import Tallies
-
-    for rows in file.chunks(queries):
-        step = max(1, len(rows) // 100) if small else len(rows)
-        for start in range(0, len(rows), step):
-            part = rows[start : start + step]
-            if counted:
-                yield Tallies(part.astype(np.float64))
-            else:
-                yield Tallies.of(part.astype(np.int64), classes)
-
-
-def _write_curve(path: Path, points: list[tuple[int, int, float]]) -> None:
     import plotly.graph_objects as go
 
     from ballotine.files import write_atomic
+    from ballotine.privacy.ledger import EVERYONE
 
-    lines = ["queries,answered,epsilon", *(f"{q},{a},{e:.6f}" for q, a, e in points)]
+    series = {name: np.concatenate([part[name] for part in points]) for name in points[0]}
+    names = ["epsilon" if name == EVERYONE else f"epsilon_{name}" for name in series]
+    lines = [",".join(["queries", *names])]
+    for number, row in enumerate(zip(*series.values(), strict=True), start=1):
+        lines.append(",".join([str(number), *(f"{value:.6f}" for value in row)]))
     write_atomic(path, "\n".join(lines) + "\n", private=True)
-    figure = go.Figure(go.Scatter(x=[p[0] for p in points], y=[p[2] for p in points]))
+    asked = np.arange(1, len(lines))
+    shown = np.unique(np.linspace(0, len(asked) - 1, 2000).astype(int))  # enough for a screen
+    figure = go.Figure(
+        [go.Scatter(x=asked[shown], y=y[shown], name=name) for name, y in series.items()]
+    )
     figure.update_layout(
         title="Cumulative ε (private if data-dependent)",
         xaxis_title="queries asked",

@@ -10,7 +10,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ballotine.cli import account, data, init, ledger, plan, report, run, verify
+from ballotine.cli import account, data, init, ledger, paper, plan, report, run, verify, vote
 from ballotine.cli.console import complain
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
@@ -61,7 +61,9 @@ app.command("run", help=run.HELP)(run.run)
 app.command("init", help=init.HELP)(init.init)
 app.command("report", help=report.HELP)(report.report)
 app.command("plan", help=plan.HELP)(plan.plan)
+app.command("vote", help=vote.HELP)(vote.vote)
 app.command("account", help=account.HELP)(account.account)
+app.command("paper", help=paper.HELP)(paper.paper)
 app.command("verify", help=verify.HELP)(verify.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(data.app, name="data")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,10 +36,10 @@ def show(
 
     with Ledger.existing(find(path)) as ledger:
         spending, runs = ledger.spending(), by_run(ledger)
-        facts = {
+        facts: dict[str, Any] = {
             "ledger": ledger.identity,
             "budget": {"epsilon": ledger.budget.epsilon, "delta": ledger.budget.delta},
-            "guaranteed_epsilon": round_up(spending.guaranteed_epsilon()),
+            "guaranteed_epsilon": _finite(spending.guaranteed_epsilon()),
             "charged_epsilon": round_up(spending.epsilon()),
             "queries": spending.recorded,
             "answered": spending.answered,
@@ -53,9 +54,9 @@ def show(
         typer.echo(json.dumps(facts, indent=2))
         return
     console.print(
-        f"promise {ledger.terms}; charged ε = {facts['charged_epsilon']:g}; "
-        f"holds: ε = {facts['guaranteed_epsilon']:g}",
+        f"promise {ledger.terms}; charged ε = {facts['charged_epsilon']:g}; {_holds(facts)}",
         markup=False,
+        soft_wrap=True,
     )
     if len(facts["groups"]) > 1:
         view = Table("group", "budget ε", "charged ε", "holds ε")
@@ -130,6 +131,25 @@ def find(path: Path) -> Path:
     if not found.is_file():
         raise LedgerError(f"{path} holds no ledger")
     return found
+
+
+def _finite(epsilon: float) -> float | None:
+    from ballotine.privacy.guarantee import round_up
+
+    return round_up(epsilon) if math.isfinite(epsilon) else None
+
+
+def _holds(facts: dict[str, Any]) -> str:
+    """What may be said about the ledger, in one phrase."""
+    if facts["guaranteed_epsilon"] is None:
+        return "nothing holds: a private number decided when to stop (paper mode)"
+    text = f"holds: ε = {facts['guaranteed_epsilon']:g}"
+    if facts["published"] is None:
+        return text
+    from ballotine.privacy.guarantee import round_up
+
+    epsilon, sure = facts["published"]["epsilon"], facts["published"]["confidence"]
+    return f"{text}; published: ε = {round_up(epsilon):g}, with probability {sure:g} not too small"
 
 
 def group_facts(spending: Spending) -> list[dict[str, Any]]:

@@ -1,12 +1,14 @@
 """Ballots or tallies that somebody saved: .npy, .npz or Parquet, read in chunks.
 
-Ballots have the shape (queries, teachers) and hold class numbers; tallies have the shape
-(queries, classes) and hold counts. A .npy file is mapped, not loaded; Parquet is read by
-row groups, one column per teacher (or class).
+Ballots have the shape (queries, teachers) and hold class numbers, or (queries, teachers,
+labels) and hold 0/1 (or probabilities); tallies have the shape (queries, classes) and hold
+counts. A .npy file is mapped, not loaded; Parquet is read by row groups, one column per
+teacher (or class), or, for labels, per teacher and label, a teacher's labels side by side.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,17 +34,24 @@ class VoteFile:
         path: where it is.
         queries: how many rows it has.
         columns: teachers (ballots) or classes (tallies).
+        labels: how many labels a ballot has; None for single classes and tallies.
     """
 
     path: Path
     queries: int
     columns: int
+    labels: int | None = None
+
+    def digest(self) -> bytes:
+        """SHA-256 of the file: two files of the same content are the same votes."""
+        with self.path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").digest()
 
     def chunks(self, most: int | None = None) -> Iterator[Table]:
         """The first ``most`` rows, some at a time."""
         left = self.queries if most is None else min(most, self.queries)
         for block in self._blocks():
-            rows = np.asarray(block[: min(left, len(block))])
+            rows = self._shaped(np.asarray(block[: min(left, len(block))]))
             left -= len(rows)
             if len(rows):
                 yield _checked(rows, self.path)
@@ -54,13 +63,24 @@ class VoteFile:
             yield from _parquet_blocks(self.path)
             return
         array = _array(self.path)
-        step = max(1, CHUNK_CELLS // self.columns)
+        step = max(1, CHUNK_CELLS // (self.columns * (self.labels or 1)))
         for start in range(0, len(array), step):
             yield array[start : start + step]
 
+    def _shaped(self, rows: Table) -> Table:
+        if self.labels is None or rows.ndim == 3:
+            return rows
+        return rows.reshape(len(rows), self.columns, self.labels)
 
-def open_votes(path: str | Path) -> VoteFile:
-    """Look at a file of ballots or tallies without reading it all."""
+
+def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
+    """Look at a file of ballots or tallies without reading it all.
+
+    Args:
+        path: the file.
+        labels: how many labels each ballot has, for tables whose columns are a teacher's
+            labels side by side; arrays of three axes say it themselves.
+    """
     where = Path(path)
     if not where.is_file():
         raise DataError(f"there is no file {where}")
@@ -72,12 +92,20 @@ def open_votes(path: str | Path) -> VoteFile:
         shape: tuple[int, ...] = (facts.num_rows, facts.num_columns)
     else:
         shape = _array(where).shape
-    if len(shape) != 2 or 0 in shape:
+    if len(shape) not in (2, 3) or 0 in shape:
         raise DataError(
             f"{where} has the shape {shape}; votes need (queries, teachers) with class numbers, "
-            "or (queries, classes) with counts"
+            "(queries, teachers, labels) with 0/1, or (queries, classes) with counts"
         )
-    return VoteFile(where, shape[0], shape[1])
+    if len(shape) == 3:
+        if labels not in (None, shape[2]):
+            raise DataError(f"{where} has ballots of {shape[2]} labels, not {labels}")
+        return VoteFile(where, shape[0], shape[1], shape[2])
+    if labels is None:
+        return VoteFile(where, shape[0], shape[1])
+    if shape[1] % labels:
+        raise DataError(f"{where} has {shape[1]} columns: not {labels} labels for each teacher")
+    return VoteFile(where, shape[0], shape[1] // labels, labels)
 
 
 def _array(path: Path) -> Any:

@@ -99,12 +99,19 @@ class Guarantee:
             ],
         }
 
+    def _ceiling(self) -> str:
+        if self.kind is Kind.NOT_RELEASABLE:
+            return "no ceiling is enforced"
+        return f"ceiling enforced by the ledger: {self.budget}"
+
     def __str__(self) -> str:
+        promise = f"(ε = {round_up(self.epsilon):g}, δ = {self.delta:g})"
         lines = [
-            f"(ε = {round_up(self.epsilon):g}, δ = {self.delta:g})-differential privacy",
+            f"no guarantee: stopped at a data-dependent {promise}"
+            if self.kind is Kind.NOT_RELEASABLE
+            else f"{promise}-differential privacy",
             f"  neighbouring: {self.neighbouring}",
-            f"  kind: {self.kind.value}; mode: {self.mode}; "
-            f"ceiling enforced by the ledger: {self.budget}",
+            f"  kind: {self.kind.value}; mode: {self.mode}; {self._ceiling()}",
             f"  counts: {self.scope}",
         ]
         lines += [

@@ -1,33 +1,44 @@
 """Voting: ballots to tallies, tallies to answers, answers through the ledger."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
 from ballotine.errors import ParameterError
 from ballotine.voting.answering import UNASKED, Answerer, Answers, query_ids
+from ballotine.voting.binary import BinaryVoting
+from ballotine.voting.clipped import ClippedVoting
 from ballotine.voting.confident import ConfidentGNMax
+from ballotine.voting.dependencies import Dependencies
 from ballotine.voting.gnmax import GNMax
+from ballotine.voting.interactive import InteractiveGNMax, StudentTallies
+from ballotine.voting.labels import Clipping, LabelTallies, SubsetTallies, cast_labels
 from ballotine.voting.lnmax import LNMax
 from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.powerset import PowersetVoting
 from ballotine.voting.tally import Tallies
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    kind.name: kind for kind in (GNMax, ConfidentGNMax, LNMax)
+    kind.name: kind
+    for kind in (GNMax, ConfidentGNMax, LNMax, BinaryVoting, ClippedVoting, PowersetVoting)
 }
-"""Mechanisms by the name that run files and the command line use."""
+"""Mechanisms by the name that run files and the command line use.
+
+`InteractiveGNMax` is not among them: it needs a student's probabilities with every query.
+"""
 
 
-def make_mechanism(name: str, parameters: Mapping[str, float | None]) -> Mechanism:
-    """The mechanism of that name with exactly the parameters it takes; None counts as absent."""
+def make_mechanism(name: str, parameters: Mapping[str, Any]) -> Mechanism:
+    """The mechanism of that name with the parameters it takes; None counts as absent."""
     kind = MECHANISMS.get(name)
     if kind is None:
         raise ParameterError(f"unknown mechanism {name!r}; choose one of {', '.join(MECHANISMS)}")
-    wanted = {field.name for field in fields(kind)}
-    given: dict[str, Any] = {key: value for key, value in parameters.items() if value is not None}
-    if missing := sorted(wanted - set(given)):
+    known = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
+    given = {key: value for key, value in parameters.items() if value is not None}
+    if missing := sorted(needed - set(given)):
         raise ParameterError(f"{name} needs {', '.join(missing)}")
-    if extra := sorted(set(given) - wanted):
+    if extra := sorted(set(given) - known):
         raise ParameterError(f"{name} does not use {', '.join(extra)}")
     return kind(**given)
 
@@ -37,11 +48,21 @@ __all__ = [
     "UNASKED",
     "Answerer",
     "Answers",
+    "BinaryVoting",
+    "ClippedVoting",
+    "Clipping",
     "ConfidentGNMax",
+    "Dependencies",
     "GNMax",
+    "InteractiveGNMax",
     "LNMax",
+    "LabelTallies",
     "Mechanism",
+    "PowersetVoting",
+    "StudentTallies",
+    "SubsetTallies",
     "Tallies",
+    "cast_labels",
     "make_mechanism",
     "query_ids",
 ]

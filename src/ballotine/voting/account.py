@@ -7,29 +7,41 @@ they are sanitised, and say so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 
 from ballotine.errors import ParameterError
 from ballotine.noise import NoiseSource, QueryNoise
-from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.guarantee import Kind
-from ballotine.privacy.ledger.spending import cost_of
+from ballotine.privacy.ledger.answers import answered
+from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.gnmax import GNMax
-from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.individual import IndividualPlan
+from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.meter import Meter, Readings
 from ballotine.voting.tally import Tallies
 
-Bounds = Literal["published", "tight", "exact"]
-REASON = "the data holder accounts for saved votes"
+
+@dataclass(frozen=True)
+class GroupAccount:
+    """What the records of one group were charged, by one analysis."""
+
+    group: str
+    epsilon: float
+    order: float
+    budget: float | None
 
 
 @dataclass(frozen=True)
 class Accounted:
-    """The cost of answering so many queries, by one analysis."""
+    """The cost of answering so many queries, by one analysis.
+
+    Attributes:
+        epsilon: of everyone; with individual budgets, of the group that was charged most.
+        groups: each group's own, when budgets are individual.
+    """
 
     epsilon: float
     delta: float
@@ -38,74 +50,69 @@ class Accounted:
     answered: int
     kind: Kind
     bounds: Bounds
+    groups: tuple[GroupAccount, ...] = ()
 
 
 class Accountant:
-    """Adds up the cost of tallies, chunk by chunk, on every order it may need."""
+    """Answers and prices saved votes, chunk by chunk, on every order it may need."""
 
     def __init__(
-        self, mechanism: Mechanism, bounds: Bounds, noise: NoiseSource, orders: FloatArray
+        self,
+        mechanism: Mechanism,
+        bounds: Bounds,
+        noise: NoiseSource,
+        orders: FloatArray = DEFAULT_ORDERS,
+        plan: IndividualPlan | None = None,
     ) -> None:
         if bounds not in get_args(Bounds):
             raise ParameterError(f"bounds must be one of {', '.join(get_args(Bounds))}")
-        if not isinstance(mechanism, GNMax | ConfidentGNMax):
-            raise ParameterError(f"{mechanism.name} cannot be accounted from saved votes")
-        self._mechanism: GNMax | ConfidentGNMax = mechanism
-        self._bounds = bounds
+        self._mechanism = mechanism
+        self._bounds: Bounds = bounds
         self._noise = noise
-        self._orders = orders
-        self.cost: FloatArray = np.zeros_like(orders)
+        self._plan = plan
+        self._meter = Meter(mechanism, bounds, orders, plan)
         self.queries = 0
         self.answered = 0
 
-    def add(self, tallies: Tallies) -> FloatArray:
-        """Account for further queries; returns the cost of each, shape (queries, orders)."""
-        answers = self._mechanism.release(tallies, self._noise_for(len(tallies)))
-        counts = tallies.unlock(reason=REASON)
-        each = self._costs(counts, answers)
-        self.cost = self.cost + each.sum(axis=0)
-        self.queries += len(tallies)
-        self.answered += int(np.count_nonzero(answers >= 0))
-        return each
+    def add(
+        self, votes: Tallies | IntArray, classes: int, delta: float, method: Method = "improved"
+    ) -> dict[str, Readings]:
+        """Account for further queries; returns every group's ε after each of them."""
+        turns = np.arange(self.queries, self.queries + len(votes))
+        tallies = self._tallies(votes, classes, turns)
+        keys = [turn.to_bytes(8, "big") for turn in turns.tolist()]
+        answers = self._mechanism.release(tallies, QueryNoise(self._noise, keys))
+        costs = self._meter.add(tallies, answers, turns)
+        self.queries += len(votes)
+        self.answered += int(np.count_nonzero(answered(answers)))
+        return self._meter.readings(costs, delta, method)
 
     def result(self, delta: float, method: Method = "improved") -> Accounted:
         """ε at δ of everything added so far."""
         if self.queries == 0:
             raise ParameterError("no queries were accounted for")
-        epsilon, order = conversion.epsilon(self._orders, self.cost, delta, method)
+        groups = [self._group(name, delta, method) for name in self._meter.groups]
+        most = max(groups, key=lambda group: group.epsilon)
         data_independent = self._bounds == "tight"
-        kind = Kind.DATA_INDEPENDENT if data_independent else Kind.DATA_DEPENDENT
-        return Accounted(epsilon, delta, order, self.queries, self.answered, kind, self._bounds)
+        return Accounted(
+            most.epsilon,
+            delta,
+            most.order,
+            self.queries,
+            self.answered,
+            Kind.DATA_INDEPENDENT if data_independent else Kind.DATA_DEPENDENT,
+            self._bounds,
+            () if self._plan is None else tuple(groups),
+        )
 
-    def _noise_for(self, rows: int) -> QueryNoise:
-        keys = [n.to_bytes(8, "big") for n in range(self.queries, self.queries + rows)]
-        return QueryNoise(self._noise, keys)
+    def _group(self, name: str, delta: float, method: Method) -> GroupAccount:
+        epsilon, order = self._meter.epsilon(name, delta, method)
+        budget = None if self._plan is None else self._plan.group(name).epsilon
+        return GroupAccount(name, epsilon, order, budget)
 
-    def _costs(self, counts: FloatArray, answers: IntArray) -> FloatArray:
-        mechanism, orders = self._mechanism, self._orders
-        if self._bounds == "exact" and isinstance(mechanism, ConfidentGNMax):
-            return exact.confident_gnmax(
-                counts, orders, mechanism.sigma, mechanism.threshold, mechanism.sigma_threshold
-            )
-        if self._bounds == "exact":
-            return exact.gnmax(counts, orders, mechanism.sigma)
-        if self._bounds == "tight":
-            return self._tight(counts.shape[1], answers)
-        return self._published(counts, answers)
-
-    def _tight(self, classes: int, answers: IntArray) -> FloatArray:
-        full = cost_of(self._mechanism.events(classes), self._orders)
-        without = full - cost_of(self._mechanism.events(classes)[-1:], self._orders)
-        return np.where((answers >= 0)[:, None], full, np.maximum(without, 0.0))
-
-    def _published(self, counts: FloatArray, answers: IntArray) -> FloatArray:
-        """Theorem 6, two-sided, on the answered queries; α/(2σ₁²) on every query."""
-        answered = answers >= 0
-        costs = np.zeros((len(counts), len(self._orders)))
-        if answered.any():
-            costs[answered] = published.gnmax_data_dependent(
-                counts[answered], self._orders, self._mechanism.sigma
-            )
-        if isinstance(self._mechanism, ConfidentGNMax):
-            costs += published.threshold(self._orders, self._mechanism.sigma_threshold)
-        return costs
+    def _tallies(self, votes: Tallies | IntArray, classes: int, turns: IntArray) -> Tallies:
+        if self._plan is None:
+            return votes if isinstance(votes, Tallies) else self._mechanism.tally(votes, classes)
+        if isinstance(votes, Tallies):
+            raise ParameterError("individual budgets need ballots: a tally has no teachers")
+        return self._plan.tally(votes, classes, turns)

@@ -148,13 +148,14 @@ class Answerer:
             start += settled
             if settled == 0:
                 break
-        labels = [known.get(query, self._unasked()) for query in ids]
+        labels = [known.get(query, self.unasked()) for query in ids]
         return Answers(np.array(labels, dtype=np.int64), self.classes)
 
-    def _unasked(self) -> Answer:
+    def unasked(self) -> Answer:
+        """What stands for the answer to a query that was not asked."""
         return (UNASKED,) * len(self.classes) if self.mechanism.multilabel else UNASKED
 
-    def _tallies(self, votes: Tallies | IntArray, batch: list[bytes]) -> Tallies:
+    def tallies(self, votes: Tallies | IntArray, batch: list[bytes]) -> Tallies:
         """Count ballots as the mechanism, or the plan, has it."""
         classes = len(self.classes)
         if self.plan is not None:
@@ -166,7 +167,8 @@ class Answerer:
             raise DataError("the tallies and the mechanism disagree on the number of classes")
         return tallies
 
-    def _realised(self, answers: IntArray, group: str) -> Counter[Event]:
+    def realised(self, answers: IntArray, group: str) -> Counter[Event]:
+        """What answers did release about the records of a group."""
         reach = ONE_VOTE if self.plan is None else self.plan.reach(group)
         return self.mechanism.realised(answers, len(self.classes), reach)
 
@@ -181,8 +183,8 @@ class Answerer:
         if not batch:
             return 0
         places = np.array([first[query] for query in batch], dtype=np.int64)
-        tallies = self._tallies(count(places), batch)
+        tallies = self.tallies(count(places), batch)
         drawn = self.mechanism.release(tallies, QueryNoise(self.noise, batch))
-        standing = self.ledger.record(batch, drawn, charge, self._realised, run=self.run)
+        standing = self.ledger.record(batch, drawn, charge, self.realised, run=self.run)
         known.update(zip(batch, as_answers(standing), strict=True))
         return head

@@ -9,11 +9,12 @@ from typing import ClassVar
 import numpy as np
 
 from ballotine.noise import QueryNoise, positive
+from ballotine.privacy import published
 from ballotine.privacy.events import Event, LaplaceArgmax
 from ballotine.privacy.ledger import Events
 from ballotine.privacy.reach import ONE_VOTE, Reach
-from ballotine.types import IntArray
-from ballotine.voting.mechanism import Mechanism, refuse_reach
+from ballotine.types import FloatArray, IntArray
+from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
 from ballotine.voting.tally import Tallies
 
 
@@ -47,3 +48,18 @@ class LNMax(Mechanism):
         noisy = counts + noise.laplace(1.0 / self.gamma, tallies.classes)
         winners: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
         return winners
+
+    def _data_dependent(
+        self,
+        tallies: Tallies,
+        answers: IntArray,
+        orders: FloatArray,
+        bounds: Bounds,
+        reach: Reach,
+    ) -> FloatArray:
+        """Equations 10 and 11 of TTAC over all neighbours; there is no exact cost."""
+        refuse_reach(self, reach)
+        if bounds == "exact":
+            return super()._data_dependent(tallies, answers, orders, bounds, reach)
+        counts = tallies.unlock(reason="pricing a noisy argmax for the data holder")
+        return published.lnmax(counts, orders, self.gamma)

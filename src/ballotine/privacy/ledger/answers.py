@@ -22,7 +22,7 @@ def as_answers(answers: IntArray) -> list[Answer]:
 
 def answered(answers: IntArray) -> BoolArray:
     """Which queries carry an answer: a class, or at least one label's."""
-    given: BoolArray = np.greater(answers, ABSTAIN).reshape(len(answers), -1).any(axis=1)
+    given: BoolArray = np.any(answers.reshape(len(answers), -1) > ABSTAIN, axis=1)
     return given
 
 

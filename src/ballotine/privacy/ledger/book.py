@@ -9,6 +9,7 @@ the same query the first to record wins and the other returns the winner's answe
 
 from __future__ import annotations
 
+import hmac
 import secrets
 import sqlite3
 import uuid
@@ -233,6 +234,10 @@ class Ledger:
                 }
                 chain.append(self._connection, self._head, "publish", payload)
         return dict(self.spending().statement or {})
+
+    def keyed(self, content: bytes) -> bytes:
+        """A name for some content that says nothing about it to whoever lacks the ledger."""
+        return hmac.digest(self._meta("salt"), content, "sha256")
 
     def refusal(self, charge: Charge | Events) -> Exception:
         """Why another query of this kind is not allowed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -63,7 +64,9 @@ class Spending:
         return max(account.epsilon() for account in self.accounts.values())
 
     def guaranteed_epsilon(self) -> float:
-        """ε that holds for every group."""
+        """ε that holds for every group; infinite when a private number decided when to stop."""
+        if self.terms.mode is Mode.PAPER:
+            return math.inf
         return max(account.guaranteed_epsilon() for account in self.accounts.values())
 
     def orders(self, charge: Charge) -> dict[str, float]:

@@ -1,0 +1,81 @@
+"""Votes on a command line: the mechanism, the file and its groups, from what was typed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ballotine.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ballotine.voting import Mechanism
+    from ballotine.voting.individual import IndividualPlan
+    from ballotine.voting.saved import SavedVotes
+
+
+@dataclass(frozen=True)
+class Typed:
+    """What a command was given about votes.
+
+    Attributes:
+        path: the file of ballots or tallies.
+        mechanism: its name.
+        parameters: of the mechanism; None where absent.
+        delta: the δ of all budgets.
+    """
+
+    path: Path
+    mechanism: str
+    parameters: dict[str, Any]
+    delta: float
+    queries: int | None = None
+    classes: int | None = None
+    tallies: bool = False
+    labels: int | None = None
+    label_threshold: float | None = None
+    groups: Path | None = None
+    group_budgets: str | None = None
+    individual: str = "weighting"
+
+    def rule(self) -> Mechanism:
+        """The mechanism with the parameters it takes."""
+        from ballotine.voting import make_mechanism
+
+        parameters = dict(self.parameters)
+        if self.mechanism == "powerset" and parameters.get("tau") is not None:
+            parameters["tau"] = int(parameters["tau"])
+        return make_mechanism(self.mechanism, parameters)
+
+    def votes(self, mechanism: Mechanism) -> SavedVotes:
+        """The file, looked at but not read."""
+        from ballotine.data.ballots import open_votes
+        from ballotine.voting.saved import SavedVotes
+
+        return SavedVotes.of(
+            open_votes(self.path, self.labels),
+            mechanism,
+            self.classes,
+            tallies=self.tallies,
+            queries=self.queries,
+            thresholds=self.label_threshold,
+        )
+
+    def plan(self, mechanism: Mechanism, votes: SavedVotes) -> IndividualPlan | None:
+        """Individual budgets, if groups were given."""
+        from ballotine.voting.individual.saved import (
+            group_names,
+            parse_budgets,
+            plan_saved,
+            read_groups,
+        )
+
+        if (self.groups is None) != (self.group_budgets is None):
+            raise ParameterError("give --weights and --group-budgets together, or neither")
+        if self.groups is None or self.group_budgets is None:
+            return None
+        rows = read_groups(self.groups)
+        budgets = parse_budgets(self.group_budgets, group_names(rows))
+        return plan_saved(
+            rows, budgets, votes.teachers, mechanism, votes.classes, self.delta, self.individual
+        )

@@ -1,0 +1,41 @@
+"""τ voting: ballots are clipped to a norm before they are counted (multi-winner, Algorithm 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ballotine.privacy.multilabel import Norm
+from ballotine.voting.labels import Clipping
+from ballotine.voting.multilabel import LabelVoting
+
+
+@dataclass(frozen=True)
+class ClippedVoting(LabelVoting):
+    """Binary voting on ballots whose norm is at most τ: whoever names many labels counts less.
+
+    A ballot b counts as b · min(1, τ/‖b‖) for V¹, and with what it lacks for V⁰ = n − V¹. So
+    labels whose teachers name many others are found present less often.
+
+    Attributes:
+        sigma: standard deviation of each noise, in votes.
+        tau: the largest norm of a ballot. It is public: choose it without the private records.
+        norm: "l2" or "l1".
+        threshold: votes that a label's larger count, with noise, must reach; None: no check.
+        sigma_threshold: standard deviation of the noise of each check.
+        variant: where the noise is added: "both", "one-against-complement", "one-against-half".
+        dependencies: which labels imply which: public knowledge.
+    """
+
+    tau: float
+    norm: Norm = "l2"
+    name: ClassVar[str] = "clipped"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        Clipping(self.tau, self.norm)
+
+    @property
+    def clipping(self) -> Clipping:
+        """To norm τ."""
+        return Clipping(self.tau, self.norm)

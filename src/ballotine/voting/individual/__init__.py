@@ -1,0 +1,49 @@
+"""Individual budgets: records with an ε of their own, in three ways.
+
+`Upsampling` teaches some records several times, `Weighting` lets some teachers' votes weigh
+more, `Vanishing` lets some teachers vote more often. Each plans, deals, counts and charges; all
+of them answer through GNMax or Confident-GNMax and stop when the first group's budget ends.
+"""
+
+from ballotine.voting.individual.bias import NOTE, budget_class_association
+from ballotine.voting.individual.exhaustion import Exhaustion, GroupEnd
+from ballotine.voting.individual.history import PrivateEpsilons, group_costs, history
+from ballotine.voting.individual.levels import (
+    LEVELS,
+    NO_PRIVACY,
+    budget_of,
+    budgets_of_levels,
+    group_numbers,
+)
+from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.scheme import Scheme
+from ballotine.voting.individual.tiers import smallest_budgets
+from ballotine.voting.individual.upsampling import Upsampling
+from ballotine.voting.individual.vanishing import Vanishing
+from ballotine.voting.individual.weighting import Weighting
+
+SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in (Upsampling, Weighting, Vanishing)}
+"""Schemes by the name that run files and the command line use."""
+
+__all__ = [
+    "LEVELS",
+    "NOTE",
+    "NO_PRIVACY",
+    "SCHEMES",
+    "Exhaustion",
+    "GroupEnd",
+    "GroupPlan",
+    "IndividualPlan",
+    "PrivateEpsilons",
+    "Scheme",
+    "Upsampling",
+    "Vanishing",
+    "Weighting",
+    "budget_class_association",
+    "budget_of",
+    "budgets_of_levels",
+    "group_costs",
+    "group_numbers",
+    "history",
+    "smallest_budgets",
+]

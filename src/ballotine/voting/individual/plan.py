@@ -1,0 +1,240 @@
+"""A plan: who teaches, who votes, what each vote weighs, and what that costs every group."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ballotine.data.partition import Partition
+from ballotine.errors import DataError, ParameterError
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger.charge import Charge, Share
+from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.types import BoolArray, IntArray
+from ballotine.voting.individual.dealing import Table, count, deal_apart, deal_copies
+from ballotine.voting.individual.exhaustion import Exhaustion, aligned, exhaustion
+from ballotine.voting.individual.tiers import check_groups
+from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.tally import Tallies
+
+
+@dataclass(frozen=True)
+class GroupPlan:
+    """One group of records.
+
+    Attributes:
+        name: the group.
+        epsilon: its budget.
+        records: how many records it has.
+        teachers: positions of the teachers that may hold them; with upsampling, all.
+        reach: what one of its records can change on a query its teachers vote on.
+        voters: how many of these teachers vote on each query.
+    """
+
+    name: str
+    epsilon: float
+    records: int
+    teachers: tuple[int, ...]
+    reach: Reach
+    voters: int
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether some of its teachers sit out each query."""
+        return self.voters < len(self.teachers)
+
+
+@dataclass(frozen=True)
+class IndividualPlan:
+    """How records with budgets of their own are taught, counted and charged.
+
+    It assumes that who belongs to which group is public: a record is replaced by another of
+    the same group, and no group's size, teachers or factors depend on private values.
+
+    Attributes:
+        scheme: the name of the scheme that made it.
+        mechanism: the mechanism to answer with, made for these teachers.
+        teachers: how many there are.
+        groups: every group that is taught, in the order of their numbers.
+        delta: the δ of every group's budget.
+        names: all groups; a record's group is given as its position here.
+        exempt: those that need no privacy and have no teachers.
+    """
+
+    scheme: str
+    mechanism: Mechanism
+    teachers: int
+    groups: tuple[GroupPlan, ...]
+    delta: float
+    names: tuple[str, ...]
+    exempt: tuple[str, ...] = ()
+
+    @property
+    def budgets(self) -> dict[str, Budget]:
+        """The promise to each group."""
+        return {group.name: Budget(group.epsilon, self.delta) for group in self.groups}
+
+    @property
+    def voters(self) -> int:
+        """How many teachers vote on each query."""
+        return sum(table.voters for table in self._tables())
+
+    @property
+    def standard(self) -> bool:
+        """Whether this is PATE without individual budgets: one teacher, one vote, always."""
+        return all(g.reach == ONE_VOTE and g.voters == self.teachers for g in self.groups)
+
+    def group(self, name: str) -> GroupPlan:
+        """The group of that name."""
+        for group in self.groups:
+            if group.name == name:
+                return group
+        raise ParameterError(f"the plan has no group {name!r}")
+
+    def reach(self, name: str) -> Reach:
+        """What one record of that group can change."""
+        return self.group(name).reach
+
+    def charge(self, classes: int) -> Charge:
+        """What one query costs each group, at worst."""
+        return Charge(tuple((group.name, self._share(group, classes)) for group in self.groups))
+
+    def votes_at(self, name: str, turns: IntArray | None, queries: int) -> BoolArray:
+        """Which of a group's teachers vote on each query, shape (queries, its teachers).
+
+        Args:
+            name: the group.
+            turns: each query's turn, as the ledger counts them; needed when teachers take turns.
+            queries: how many queries there are.
+        """
+        group = self.group(name)
+        if not group.takes_turns:
+            return np.ones((queries, len(group.teachers)), dtype=bool)
+        if turns is None or turns.shape != (queries,):
+            raise ParameterError("teachers take turns: give the turn of every query")
+        return self._share(group, 2).votes_at(turns)
+
+    def tally(self, ballots: IntArray, classes: int, turns: IntArray | None = None) -> Tallies:
+        """Count ballots of shape (queries, teachers): weighted, and of those whose turn it is.
+
+        Args:
+            ballots: class numbers, one column per teacher.
+            classes: how many classes there are.
+            turns: each query's turn, as the ledger counts them; needed when teachers take turns.
+        """
+        if ballots.ndim != 2 or ballots.shape[1] != self.teachers:
+            raise DataError(f"ballots need the shape (queries, {self.teachers})")
+        if self._tables() == (Table(tuple(range(self.teachers)), self.teachers, 1.0),):
+            return Tallies.of(ballots, classes)
+        votes = {
+            g.teachers: self.votes_at(g.name, turns, len(ballots))
+            for g in self.groups
+            if g.takes_turns
+        }
+        return Tallies(count(ballots, classes, self._tables(), votes))
+
+    def deal(self, groups: IntArray, secret: bytes) -> Partition:
+        """Deal the records to the teachers, by nothing but their groups and a secret.
+
+        Args:
+            groups: the group of each record, as its position among `names`.
+            secret: what the deal follows from.
+
+        Returns:
+            The records of each teacher; with upsampling a record has several teachers.
+        """
+        self._check_numbers(groups)
+        if any(group.reach.teachers > 1 for group in self.groups):
+            copies = np.zeros(len(self.names), dtype=np.int64)
+            for group in self.groups:
+                copies[self.names.index(group.name)] = group.reach.teachers
+            return deal_copies(copies[groups], self.teachers, secret)
+        numbers: dict[tuple[int, ...], list[int]] = {}
+        for group in self.groups:
+            numbers.setdefault(group.teachers, []).append(self.names.index(group.name))
+        return deal_apart(groups, numbers, secret)
+
+    def straight(self, groups: IntArray) -> IntArray:
+        """Positions of the records that need no privacy: they may go straight to the student.
+
+        No guarantee covers them: whatever the student does with them may be public.
+        """
+        check_groups(groups, len(self.names))
+        exempt = [self.names.index(name) for name in self.exempt]
+        return np.flatnonzero(np.isin(groups, exempt)).astype(np.int64)
+
+    def exhaustion(self, classes: int) -> Exhaustion:
+        """When each budget ends at tight data-independent costs, and what is left over then."""
+        return exhaustion(self.charge(classes), self.budgets)
+
+    def describe(self) -> str:
+        """Canonical text of all that decides how a query is counted and charged."""
+        groups = {
+            group.name: {
+                "copies": group.reach.teachers,
+                "epsilon": group.epsilon,
+                "teachers": list(group.teachers),
+                "voters": group.voters,
+                "weight": group.reach.weight,
+            }
+            for group in self.groups
+        }
+        content: dict[str, Any] = {
+            "delta": self.delta,
+            "groups": groups,
+            "mechanism": json.loads(self.mechanism.describe()),
+            "scheme": self.scheme,
+            "teachers": self.teachers,
+        }
+        return json.dumps(content, sort_keys=True)
+
+    def table(self, classes: int | None = None) -> str:
+        """The groups as text; with a number of classes also how well they run out together."""
+        rows = [("group", "ε", "records", "teachers", "weight", "copies", "voters")]
+        rows += [
+            (
+                group.name,
+                f"{group.epsilon:g}",
+                str(group.records),
+                str(len(group.teachers)),
+                f"{group.reach.weight:g}",
+                str(group.reach.teachers),
+                str(group.voters),
+            )
+            for group in self.groups
+        ]
+        head = f"{self.scheme}: {self.teachers} teachers, {self.voters} vote on each query"
+        lines = [head, aligned(rows)]
+        if self.exempt:
+            lines.append(f"without privacy, straight to the student: {', '.join(self.exempt)}")
+        if classes is not None:
+            lines.append(str(self.exhaustion(classes)))
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _share(self, group: GroupPlan, classes: int) -> Share:
+        events = self.mechanism.events(classes, group.reach)
+        if not group.takes_turns:
+            return Share(events)
+        return Share(events, group.voters, len(group.teachers))
+
+    def _tables(self) -> tuple[Table, ...]:
+        """Teachers that are counted together; groups with the same teachers sit together."""
+        tables = {g.teachers: Table(g.teachers, g.voters, g.reach.weight) for g in self.groups}
+        return tuple(tables.values())
+
+    def _check_numbers(self, groups: IntArray) -> None:
+        check_groups(groups, len(self.names))
+        found = np.bincount(groups, minlength=len(self.names))
+        planned = {group.name: group.records for group in self.groups}
+        for name, number in zip(self.names, found.tolist(), strict=True):
+            if name not in self.exempt and planned.get(name, 0) != number:
+                raise DataError(
+                    f"the plan is for {planned.get(name, 0)} records of the group {name!r}, "
+                    f"and there are {number}"
+                )

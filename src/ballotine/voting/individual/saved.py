@@ -1,0 +1,137 @@
+"""Individual budgets for saved votes: which teacher belongs to which group, from a file.
+
+The file is a CSV. For weighting and vanishing it has a line per teacher, in the order of
+the ballots' columns: ``teacher,group`` and, if the weights are given and not planned,
+``weight``. For upsampling it has a line per group: ``group,copies``.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ballotine.data.partition import Partition
+from ballotine.errors import DataError, ParameterError
+from ballotine.privacy.reach import Reach
+from ballotine.voting.individual.levels import as_pairs, budget_of, group_numbers
+from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.vanishing import Vanishing
+from ballotine.voting.individual.weighting import Weighting
+from ballotine.voting.mechanism import Mechanism
+
+Rows = list[dict[str, str]]
+
+
+def read_groups(path: str | Path) -> Rows:
+    """The lines of a file of groups, as mappings from column to text."""
+    where = Path(path)
+    if not where.is_file():
+        raise DataError(f"there is no file {where}")
+    with where.open(encoding="utf-8", newline="") as stream:
+        rows = [dict(row) for row in csv.DictReader(stream, restval="", restkey="more")]
+    columns = set(rows[0]) if rows else set()
+    if not ({"teacher", "group"} <= columns or {"group", "copies"} == columns):
+        raise DataError(
+            f"{where} needs the columns teacher,group (and perhaps weight), a line per teacher; "
+            "or group,copies for upsampled records, a line per group"
+        )
+    return rows
+
+
+def parse_budgets(text: str, groups: Sequence[str]) -> dict[str, float]:
+    """Budgets as written on a command line: ``1,2,3`` in the order of groups, or ``a=1,b=2``."""
+    parts = [part.strip() for part in text.split(",")]
+    if all("=" in part for part in parts):
+        given = dict(part.split("=", 1) for part in parts)
+    elif len(parts) == len(groups):
+        given = dict(zip(groups, parts, strict=True))
+    else:
+        raise ParameterError(
+            f"{len(parts)} budgets for {len(groups)} groups: {', '.join(groups)}; give one each"
+        )
+    if set(given) != set(groups):
+        raise ParameterError(f"give one budget to each group: {', '.join(groups)}")
+    return {name: budget_of(value) for name, value in given.items()}
+
+
+def group_names(rows: Rows) -> list[str]:
+    """The groups of a file: numbers in their order, else names in theirs."""
+    names = {row["group"] for row in rows}
+    if "" in names:
+        raise DataError("a line of the file of groups names no group")
+    return sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
+
+
+def plan_saved(
+    rows: Rows,
+    budgets: Mapping[str, float],
+    teachers: int,
+    mechanism: Mechanism,
+    classes: int,
+    delta: float,
+    method: str = "weighting",
+) -> IndividualPlan:
+    """The plan of teachers that have voted already.
+
+    Args:
+        rows: from `read_groups`.
+        budgets: ε by group.
+        teachers: how many ballots each query has.
+        mechanism: what answers; for upsampling, with its noise scaled already.
+        classes: how many classes it chooses from.
+        delta: the δ of every group.
+        method: weighting or vanishing; files with copies are upsampling.
+    """
+    if "copies" in rows[0]:
+        return _upsampled(rows, budgets, teachers, mechanism, delta)
+    if len(rows) != teachers:
+        raise DataError(f"the file of groups has {len(rows)} lines, and {teachers} teachers voted")
+    if "weight" in rows[0]:
+        return _weighted(rows, budgets, mechanism, delta)
+    scheme = Weighting(dict(budgets)) if method == "weighting" else Vanishing(dict(budgets))
+    if method not in ("weighting", "vanishing"):
+        raise ParameterError(f"saved votes are planned by weighting or vanishing, not {method}")
+    numbers = group_numbers(np.array([row["group"] for row in rows]), budgets)
+    # One record per teacher stands for all that it saw: they have one budget.
+    alone = Partition(tuple(np.array([place]) for place in range(teachers)), False)
+    return scheme.plan_for(alone, numbers, mechanism, classes, delta)
+
+
+def _weighted(
+    rows: Rows, budgets: Mapping[str, float], mechanism: Mechanism, delta: float
+) -> IndividualPlan:
+    groups = []
+    for name, epsilon in as_pairs(dict(budgets)):
+        places = tuple(i for i, row in enumerate(rows) if row["group"] == name)
+        weights = {_number(rows[place]["weight"], "weight") for place in places}
+        if len(weights) != 1:
+            raise DataError(f"the teachers of group {name!r} need one weight, and the same")
+        reach = Reach(weights.pop())
+        groups.append(GroupPlan(name, epsilon, len(places), places, reach, len(places)))
+    names = tuple(group.name for group in groups)
+    return IndividualPlan("weighting", mechanism, len(rows), tuple(groups), delta, names)
+
+
+def _upsampled(
+    rows: Rows, budgets: Mapping[str, float], teachers: int, mechanism: Mechanism, delta: float
+) -> IndividualPlan:
+    copies = {row["group"]: _number(row["copies"], "number of copies") for row in rows}
+    if len(copies) != len(rows) or any(number != int(number) for number in copies.values()):
+        raise DataError("every group needs one line, with a whole number of copies")
+    everyone = tuple(range(teachers))
+    groups = tuple(
+        GroupPlan(name, epsilon, 1, everyone, Reach(teachers=int(copies[name])), teachers)
+        for name, epsilon in as_pairs(dict(budgets))
+    )
+    names = tuple(group.name for group in groups)
+    return IndividualPlan("upsampling", mechanism, teachers, groups, delta, names)
+
+
+def _number(text: str, what: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise DataError(f"the file of groups holds a {what} that is not a number") from None

@@ -1,0 +1,84 @@
+"""What a scheme is planned for, and how many queries a budget affords there."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ballotine.errors import BudgetError, ParameterError
+from ballotine.privacy import conversion
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger.charge import cost_of
+from ballotine.privacy.orders import DEFAULT_ORDERS, widen
+from ballotine.privacy.plan import NEAR_ORDERS
+from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.types import FloatArray
+from ballotine.voting.confident import ConfidentGNMax
+from ballotine.voting.gnmax import GNMax
+from ballotine.voting.mechanism import Mechanism
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A mechanism, the number of classes it chooses from, and the δ of every promise."""
+
+    mechanism: Mechanism
+    classes: int
+    delta: float
+
+    def __post_init__(self) -> None:
+        scaled(self.mechanism, 1.0)
+        Budget(1.0, self.delta)
+        self.mechanism.events(self.classes)
+
+    def afforded(self, epsilon: float, reach: Reach = ONE_VOTE) -> float:
+        """How many queries ε pays for at tight data-independent costs, not rounded.
+
+        The published cost is proportional to the order, which gives its best order in closed
+        form; that of the tight cost is close to it.
+        """
+        orders, allowed = allowances(epsilon, self.delta)
+        best = int(np.argmax(allowed / orders))
+        near = slice(max(0, best - NEAR_ORDERS), best + NEAR_ORDERS + 1)
+        each = cost_of(self.mechanism.events(self.classes, reach), orders[near])
+        return float(np.max(allowed[near] / each))
+
+
+def allowances(epsilon: float, delta: float) -> tuple[FloatArray, FloatArray]:
+    """Orders, and the largest cost at each that still converts to (ε, δ)."""
+    orders = widen(DEFAULT_ORDERS)
+    allowed = conversion.allowance(orders, epsilon, delta)
+    if not np.any(allowed > 0):
+        budget = Budget(epsilon, delta)
+        raise BudgetError(f"no amount of noise meets the budget {budget}: δ or ε is too small")
+    return orders, allowed
+
+
+def strength(epsilon: float, delta: float) -> float:
+    """How much a vote may weigh at ε, up to a common factor: √(L + ε) − √L, L = ln(1/δ).
+
+    A Gaussian release of sensitivity w costs w²α; the classic conversion with its best order
+    turns n of them into n·w² + 2w·√(n·L) = ε, which this solves for w.
+    """
+    logarithm = math.log(1.0 / delta)
+    return math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
+
+
+def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
+    """The mechanism for so many times as many teachers: noise and threshold grow alike."""
+    if not isinstance(mechanism, GNMax | ConfidentGNMax):
+        raise ParameterError(
+            f"{mechanism.name} has no costs for individual budgets; use gnmax or confident-gnmax"
+        )
+    if factor == 1.0:
+        return mechanism
+    if isinstance(mechanism, GNMax):
+        return replace(mechanism, sigma=factor * mechanism.sigma)
+    return replace(
+        mechanism,
+        sigma=factor * mechanism.sigma,
+        threshold=factor * mechanism.threshold,
+        sigma_threshold=factor * mechanism.sigma_threshold,
+    )

@@ -1,0 +1,163 @@
+"""Upsampling: records with larger budgets are learned by more teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from ballotine.errors import ParameterError
+from ballotine.privacy.reach import Reach
+from ballotine.types import FloatArray
+from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.scheme import Scheme, check_rule
+from ballotine.voting.individual.setting import Setting, allowances, scaled, strength
+from ballotine.voting.individual.tiers import Tier, check_records, tiers_of
+from ballotine.voting.mechanism import Mechanism
+
+CopyRule = Literal["balanced", "data-independent", "proportional"]
+FINEST, COARSEST = 0.01, 0.5
+
+
+@dataclass(frozen=True)
+class Upsampling(Scheme):
+    """Every record of a group goes to u different teachers, u being a whole number.
+
+    The data grow, and with them the teachers (so that each has as many records as before), the
+    noise and the threshold. The votes of u teachers may move apart: they cost u²α/σ².
+
+    Attributes:
+        budgets: ε by group name.
+        precision: how far the ratio of two factors may be from what the rule asks for,
+            relatively; smaller values may need larger factors, and so more teachers.
+        rule: "data-independent" asks for factors proportional to √(L + ε) − √L with
+            L = ln(1/δ), "proportional" for factors proportional to ε (Individualized PATE,
+            Algorithm 1). "balanced" takes the ratios with which all budgets last equally long
+            and, of all factors up to the precise ones, the smallest that afford as many queries
+            as any, within the precision, at the tight costs of the mechanism.
+    """
+
+    precision: float = 0.05
+    rule: CopyRule = "balanced"
+    name: ClassVar[str] = "upsampling"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rule(self.rule, get_args(CopyRule))
+        if not FINEST <= self.precision <= COARSEST:
+            raise ParameterError(
+                f"the precision must lie between {FINEST} and {COARSEST}, got {self.precision}"
+            )
+
+    def plan(
+        self,
+        records: Mapping[str, int],
+        teachers: int,
+        mechanism: Mechanism,
+        classes: int,
+        delta: float,
+    ) -> IndividualPlan:
+        """Choose factors so that the groups' budgets run out together.
+
+        Args:
+            records: how many records each group has (public).
+            teachers: how many teachers there would be without individual budgets.
+            mechanism: GNMax or Confident-GNMax, made for that many teachers.
+            classes: how many classes it chooses from.
+            delta: the δ of every group's budget.
+        """
+        check_records(self.pairs, records, teachers)
+        setting = Setting(mechanism, classes, delta)
+        tiers = tiers_of(self.pairs, records)
+        factors = whole_factors(self._ratios([t.epsilon for t in tiers], delta), self.precision)
+        if self.rule == "balanced" and len(factors) > 1:
+            copies = _cheapest(factors, tiers, teachers, setting, self.precision)
+        else:
+            copies = factors[-1]
+        grown = _grown(teachers, tiers, copies)
+        if max(copies) > grown:
+            raise ParameterError(
+                f"a record cannot go to {max(copies)} different teachers of {grown}; "
+                "use more teachers, a coarser precision, or budgets that are closer"
+            )
+        everyone = tuple(range(grown))
+        groups = [
+            GroupPlan(name, tier.epsilon, number, everyone, Reach(teachers=factor), grown)
+            for tier, factor in zip(tiers, copies, strict=True)
+            for name, number in tier.records
+        ]
+        return IndividualPlan(
+            scheme=self.name,
+            mechanism=scaled(mechanism, grown / teachers),
+            teachers=grown,
+            groups=tuple(sorted(groups, key=lambda group: self.names.index(group.name))),
+            delta=delta,
+            names=self.names,
+            exempt=self.exempt,
+        )
+
+    def _ratios(self, epsilons: Sequence[float], delta: float) -> FloatArray:
+        """What each budget allows relative to the smallest, smallest first."""
+        if self.rule == "proportional":
+            factors = np.array(epsilons)
+        elif self.rule == "data-independent":
+            factors = np.array([strength(epsilon, delta) for epsilon in epsilons])
+        else:
+            factors = np.sqrt([_published_queries(epsilon, delta) for epsilon in epsilons])
+        ratios: FloatArray = factors / factors[0]
+        return ratios
+
+
+def whole_factors(ratios: FloatArray, precision: float) -> list[list[int]]:
+    """Whole numbers in ever better ratios, up to the first that are as near as asked for.
+
+    Args:
+        ratios: what is asked for, 1 or more each.
+        precision: the largest relative error of a factor.
+    """
+    found: list[list[int]] = []
+    scale, near = 0, False
+    while not near:  # ends at the latest when half a unit is within the precision of the scale
+        scale += 1
+        factors = np.floor(scale * ratios + 0.5).astype(np.int64)
+        near = bool(np.all(np.abs(factors / (scale * ratios) - 1.0) <= precision))
+        found.append(factors.tolist())
+    return found
+
+
+def _cheapest(
+    factors: Sequence[list[int]],
+    tiers: Sequence[Tier],
+    teachers: int,
+    setting: Setting,
+    precision: float,
+) -> list[int]:
+    """The first factors that afford as many queries as any of them, within the precision."""
+    queries = []
+    for copies in factors:
+        growth = _grown(teachers, tiers, copies) / teachers
+        grown = replace(setting, mechanism=scaled(setting.mechanism, growth))
+        queries.append(
+            min(
+                grown.afforded(tier.epsilon, Reach(teachers=factor))
+                for tier, factor in zip(tiers, copies, strict=True)
+            )
+        )
+    enough = (1.0 - precision) * max(queries)
+    return next(copies for copies, number in zip(factors, queries, strict=True) if number >= enough)
+
+
+def _published_queries(epsilon: float, delta: float) -> float:
+    """How many queries of cost α the budget affords."""
+    orders, allowed = allowances(epsilon, delta)
+    return float(np.max(allowed / orders))
+
+
+def _grown(teachers: int, tiers: Sequence[Tier], copies: Sequence[int]) -> int:
+    """As many teachers as keep the number of records per teacher."""
+    shares = sum(tier.size * factor for tier, factor in zip(tiers, copies, strict=True))
+    return (2 * teachers * shares + sum(tier.size for tier in tiers)) // (
+        2 * sum(tier.size for tier in tiers)
+    )

@@ -1,0 +1,61 @@
+"""Vanishing: groups on teachers of their own, which take part in more or fewer queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+from ballotine.privacy.reach import ONE_VOTE
+from ballotine.voting.individual.scheme import Apart, Part, check_rule
+from ballotine.voting.individual.setting import Setting
+from ballotine.voting.individual.tiers import Tier
+
+TurnRule = Literal["balanced", "quadratic", "quartic"]
+POWERS = {"quadratic": 2, "quartic": 4}
+HAIR = 1e-9  # a share that is a whole number of teachers but for rounding
+
+
+@dataclass(frozen=True)
+class Vanishing(Apart):
+    """Teachers with smaller budgets vote on fewer queries, and take turns in doing so.
+
+    Votes are not rescaled: each costs one vote, and a record pays for the queries on which its
+    teacher votes. Those with the largest budget always vote. Who votes follows from the query's
+    turn alone, and the number of voters per query is constant.
+
+    The mechanism stays as it is, so give it noise and a threshold for the number of voters
+    (`IndividualPlan.voters`), which is smaller than the number of teachers. One teacher of each
+    group always votes, so a small group with a small budget may end early: see
+    `IndividualPlan.exhaustion`.
+
+    Attributes:
+        budgets: ε by group name.
+        rule: how often a teacher votes, relative to those with c times its budget. "balanced"
+            makes every budget last for the same number of queries at the tight data-independent
+            costs; "quadratic" is 1/c², close to it, because n votes cost about as much as one of
+            weight √n; "quartic" is 1/c⁴, which suits early stages of data-dependent accounting
+            (Individualized PATE, Appendix C).
+    """
+
+    rule: TurnRule = "balanced"
+    name: ClassVar[str] = "vanishing"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rule(self.rule, get_args(TurnRule))
+
+    def _parts(self, tiers: Sequence[Tier], setting: Setting) -> list[Part]:
+        # Rounded down, so that no budget ends before the largest one.
+        shares = self._participation([tier.epsilon for tier in tiers], setting)
+        return [
+            (ONE_VOTE, max(1, math.floor(share * len(tier.teachers) + HAIR)))
+            for share, tier in zip(shares, tiers, strict=True)
+        ]
+
+    def _participation(self, epsilons: Sequence[float], setting: Setting) -> list[float]:
+        if self.rule == "balanced":
+            votes = [math.floor(setting.afforded(epsilon)) for epsilon in epsilons]
+            return [number / max(1, *votes) for number in votes]
+        return [(epsilon / max(epsilons)) ** POWERS[self.rule] for epsilon in epsilons]

@@ -1,0 +1,84 @@
+"""Weighting: groups on teachers of their own, whose votes weigh more or less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from ballotine.privacy.reach import Reach
+from ballotine.types import FloatArray
+from ballotine.voting.individual.scheme import Apart, Part, check_rule
+from ballotine.voting.individual.setting import Setting, strength
+from ballotine.voting.individual.tiers import Tier
+
+WeightRule = Literal["balanced", "data-independent", "proportional"]
+
+MOST_ROUNDS = 30
+CLOSE = 1e-5  # the groups' numbers of queries, relative to each other
+DIGITS = 6  # of a weight: it names queries, so that the last bits of a float must not matter
+
+
+@dataclass(frozen=True)
+class Weighting(Apart):
+    """Votes of teachers with larger budgets weigh more; the mean weight of a teacher is 1.
+
+    A vote of weight w costs as much as w votes that move together, about w²α/σ².
+
+    Attributes:
+        budgets: ε by group name.
+        rule: "balanced" makes every budget last for the same number of queries at the tight
+            data-independent costs of the mechanism; "data-independent" makes weights
+            proportional to √(L + ε) − √L with L = ln(1/δ), which does so for the costs and the
+            conversion of the literature; "proportional" makes them proportional to ε
+            (Individualized PATE, Appendix C), which suits data-dependent costs.
+    """
+
+    rule: WeightRule = "balanced"
+    name: ClassVar[str] = "weighting"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_rule(self.rule, get_args(WeightRule))
+
+    def _parts(self, tiers: Sequence[Tier], setting: Setting) -> list[Part]:
+        teachers = np.array([len(tier.teachers) for tier in tiers])
+        if self.rule == "proportional":
+            weights = np.array([tier.epsilon for tier in tiers])
+        else:
+            weights = np.array([strength(tier.epsilon, setting.delta) for tier in tiers])
+        weights = _mean_one(weights, teachers)
+        if self.rule == "balanced":
+            weights = _balanced(weights, teachers, tiers, setting)
+        short = [float(f"{weight:.{DIGITS}g}") for weight in weights]
+        return [(Reach(w), len(tier.teachers)) for w, tier in zip(short, tiers, strict=True)]
+
+
+def _balanced(
+    weights: FloatArray, teachers: FloatArray, tiers: Sequence[Tier], setting: Setting
+) -> FloatArray:
+    """Weights with which every tier affords as many queries as any other.
+
+    That number falls about as 1/w²: correcting each weight by the square root of what its tier
+    has left over is Newton's method but for that "about", and ends after a few rounds.
+    """
+    for _ in range(MOST_ROUNDS):
+        if len(tiers) == 1:
+            break
+        queries = np.array(
+            [
+                setting.afforded(tier.epsilon, Reach(float(weight)))
+                for weight, tier in zip(weights, tiers, strict=True)
+            ]
+        )
+        if queries.max() <= (1.0 + CLOSE) * queries.min():
+            break
+        weights = _mean_one(weights * np.sqrt(queries / queries.min()), teachers)
+    return weights
+
+
+def _mean_one(weights: FloatArray, teachers: FloatArray) -> FloatArray:
+    scaled: FloatArray = weights * (teachers.sum() / (teachers @ weights))
+    return scaled

@@ -1,0 +1,147 @@
+"""Interactive-GNMax: teachers answer where they contradict the student (Papernot et al. 2018).
+
+The student's own probabilities are public: it learnt from released answers alone. A query is a
+row the student has an opinion on, so queries depend on earlier answers, and only data-independent
+costs compose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.noise import QueryNoise, positive
+from ballotine.privacy.events import Event, GaussianCheck
+from ballotine.privacy.ledger import Events
+from ballotine.privacy.private import Private
+from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
+from ballotine.voting.gnmax import argmax_event, noisy_argmax
+from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.tally import Tallies
+
+
+class StudentTallies(Tallies):
+    """Tallies (private) beside what the student thinks of the same queries (public)."""
+
+    __slots__ = ("probabilities", "teachers")
+
+    def __init__(self, tallies: Tallies, probabilities: npt.ArrayLike, teachers: float) -> None:
+        """Put the student's probabilities beside the teachers' counts.
+
+        Args:
+            tallies: the counts of some queries.
+            probabilities: what the student gives to each class, shape (queries, classes).
+            teachers: how many teachers there are (with weights: what they weigh together).
+        """
+        opinions = np.asarray(probabilities, dtype=np.float64)
+        if opinions.shape != (len(tallies), tallies.classes):
+            raise DataError("the student needs a probability for each class of each query")
+        if not np.all((opinions >= 0.0) & (opinions <= 1.0)):
+            raise DataError("the student's probabilities must lie between 0 and 1")
+        if not np.allclose(opinions.sum(axis=1), 1.0, atol=1e-3):
+            raise DataError("the student's probabilities must add up to 1 for each query")
+        if not (math.isfinite(teachers) and teachers > 0.0):
+            raise DataError("the number of teachers must be positive")
+        counts = tallies.unlock(reason="the same counts, beside the student's probabilities")
+        Private.__init__(self, counts)
+        self.probabilities: FloatArray = opinions
+        self.teachers = teachers
+
+
+@dataclass(frozen=True)
+class InteractiveGNMax(Mechanism):
+    """Check max_j(n_j − M p_j) + N(0, σ₁²) ≥ T, where p are the student's probabilities.
+
+    Where it holds, the teachers disagree with the student and answer as GNMax. Where it does not
+    and the student is sure (max_j p_j > γ), its own label is confirmed. Otherwise: abstain.
+
+    The check is one bit of a count that one vote moves by at most 1: M and p are public, every
+    n_j − M p_j moves by at most 1, and so does the largest of them.
+
+    Answers are class numbers, and do not tell whether teachers gave them or the student's label
+    was confirmed. `realised` therefore charges an argmax for every answer. `ask` also says which
+    were confirmed, and `realised_with_student` charges those their check only. Saying so is
+    public, and paid for by the check.
+
+    Release needs tallies that came through `with_student`.
+
+    Attributes:
+        sigma: standard deviation of the noise on each class's count, in votes.
+        threshold: votes by which the teachers must exceed what the student expects of them.
+        sigma_threshold: standard deviation of the noise of the check.
+        confidence: γ, the probability above which the student's label is confirmed.
+    """
+
+    sigma: float
+    threshold: float
+    sigma_threshold: float
+    confidence: float
+    name: ClassVar[str] = "interactive-gnmax"
+
+    def __post_init__(self) -> None:
+        positive(self.sigma)
+        positive(self.sigma_threshold)
+        if not math.isfinite(self.threshold):
+            raise ParameterError(f"the threshold must be finite, got {self.threshold}")
+        if not 0.0 <= self.confidence <= 1.0:
+            raise ParameterError(f"the confidence must lie between 0 and 1, got {self.confidence}")
+
+    def with_student(
+        self, tallies: Tallies, probabilities: npt.ArrayLike, teachers: float
+    ) -> StudentTallies:
+        """Tallies beside what the student thinks of the same queries.
+
+        Args:
+            tallies: the counts.
+            probabilities: the student's, shape (queries, classes), each row adding up to 1.
+            teachers: M, how many teachers there are.
+        """
+        return StudentTallies(tallies, probabilities, teachers)
+
+    def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
+        """A check and, at worst, a noisy argmax."""
+        return (
+            GaussianCheck(self.sigma_threshold, reach.votes),
+            argmax_event(self.sigma, classes, reach),
+        )
+
+    def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
+        """A check for every query; an argmax for every answer, for it may be the teachers'."""
+        return self.realised_with_student(answers, np.zeros(len(answers), bool), classes, reach)
+
+    def realised_with_student(
+        self,
+        answers: IntArray,
+        confirmed: BoolArray,
+        classes: int,
+        reach: Reach = ONE_VOTE,
+    ) -> Counter[Event]:
+        """A check for every query; an argmax for every answer that was not confirmed."""
+        check, argmax = self.events(classes, reach)
+        from_teachers = int(np.count_nonzero((answers != ABSTAIN) & ~confirmed))
+        return Counter({check: len(answers)}) + Counter({argmax: from_teachers})
+
+    def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
+        """The answers alone."""
+        return self.ask(tallies, noise)[0]
+
+    def ask(self, tallies: Tallies, noise: QueryNoise) -> tuple[IntArray, BoolArray]:
+        """The answers, and which of them confirm the student's own label."""
+        if not isinstance(tallies, StudentTallies):
+            raise DataError(f"{self.name} needs the student's probabilities: see with_student()")
+        counts = tallies.unlock(reason="releasing a noisy argmax against the student")
+        opinions = tallies.probabilities
+        surprise = np.max(counts - tallies.teachers * opinions, axis=1)
+        passed = surprise + noise.gaussian(self.sigma_threshold, 1)[:, 0] >= self.threshold
+        # Noise is drawn for every query alike, whoever answers it.
+        winners = noisy_argmax(counts, self.sigma, noise)
+        confirmed = ~passed & (opinions.max(axis=1) > self.confidence)
+        own = np.where(confirmed, np.argmax(opinions, axis=1), ABSTAIN)
+        return np.where(passed, winners, own).astype(np.int64), confirmed

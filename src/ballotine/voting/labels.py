@@ -1,0 +1,230 @@
+"""Ballots that name several labels: how they are cast, clipped and counted.
+
+A ballot is a row of 0/1, one entry per label. Two tallies come from such ballots: how often
+each label was named (Binary and Clipped voting), and how often each set of labels was cast
+(Powerset voting). Both are private.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.privacy.multilabel import Norm
+from ballotine.privacy.multilabel.ballots import scales
+from ballotine.privacy.powerset import allowed_subsets
+from ballotine.privacy.private import Private
+from ballotine.types import BoolArray, FloatArray, IntArray
+from ballotine.voting.tally import Tallies
+
+ByteArray = npt.NDArray[np.uint8]
+"""0/1 entries, or sets of labels packed eight labels to the byte."""
+
+# Queries counted at once: ballots are bytes, and become floats only this many at a time.
+_ROWS = 256
+_ROUNDING = 1e-9
+
+
+def cast_labels(
+    probabilities: npt.ArrayLike, thresholds: npt.ArrayLike = 0.5, most: int | None = None
+) -> ByteArray:
+    """Turn the probabilities that teachers give to labels into ballots.
+
+    A label is named when its probability is above its threshold. A missing probability (NaN, or
+    −1) names nothing: the ballot is cast all the same, because the number of teachers is public
+    and must not change.
+
+    Args:
+        probabilities: shape (…, labels).
+        thresholds: one for all labels, or one per label. A threshold tuned on private records
+            spends privacy that nobody accounts for: take it from public data.
+        most: name at most so many labels, the most probable ones (the first in label order
+            among equals); None: no limit.
+
+    Returns:
+        Ballots of 0/1, in the shape of the probabilities.
+    """
+    chances = np.asarray(probabilities, dtype=np.float64)
+    limits = np.asarray(thresholds, dtype=np.float64)
+    if chances.ndim == 0 or limits.shape not in {(), chances.shape[-1:]}:
+        raise DataError("give one threshold for all labels, or one for each of them")
+    if not np.all((limits >= 0.0) & (limits <= 1.0)):
+        raise ParameterError("thresholds must lie between 0 and 1")
+    missing = np.isnan(chances) | (chances == -1.0)
+    chances = np.where(missing, -1.0, chances)
+    if not np.all(missing | ((chances >= 0.0) & (chances <= 1.0))):
+        raise DataError("probabilities must lie between 0 and 1, or be missing (NaN or -1)")
+    named = chances > limits
+    if most is not None:
+        _require_whole(most, "most")
+        rank = np.argsort(np.argsort(-chances, axis=-1, kind="stable"), axis=-1, kind="stable")
+        named &= rank < most
+    return named.astype(np.uint8)
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """How ballots are made small before they are counted.
+
+    Attributes:
+        tau: the largest norm a ballot keeps; None: ballots count as they are.
+        norm: which norm that is.
+    """
+
+    tau: float | None = None
+    norm: Norm = "l2"
+
+    def __post_init__(self) -> None:
+        scales(1, self.tau, self.norm)
+
+    def scales(self, labels: int) -> FloatArray:
+        """What a ballot that names 0, 1, …, k labels counts for each of them."""
+        return np.concatenate(([0.0], scales(labels, self.tau, self.norm)))
+
+
+UNCLIPPED = Clipping()
+
+
+class LabelTallies(Tallies):
+    """How often each label was named, shape (queries, labels): private.
+
+    Counts are of clipped ballots. The number of teachers and the clipping are public.
+    """
+
+    __slots__ = ("clipping", "teachers")
+
+    def __init__(
+        self, counts: npt.ArrayLike, teachers: float, clipping: Clipping = UNCLIPPED
+    ) -> None:
+        """Take counts that were clipped and added up already.
+
+        Args:
+            counts: clipped positive counts V¹, shape (queries, labels).
+            teachers: how many ballots there are for each query.
+            clipping: how they were clipped. It is believed, and costs rest on it.
+        """
+        values = np.asarray(counts, dtype=np.float64)
+        if values.ndim != 2 or values.shape[1] < 1:
+            raise DataError("label tallies need the shape (queries, labels)")
+        if not teachers >= 1:
+            raise DataError("label tallies need at least one teacher")
+        most = teachers * float(clipping.scales(1)[1])
+        if not np.all((values >= 0.0) & (values <= most * (1.0 + _ROUNDING))):
+            raise DataError("a label counts less than nothing, or more than all ballots together")
+        Private.__init__(self, np.minimum(values, most))
+        self.teachers = teachers
+        self.clipping = clipping
+
+    @classmethod
+    def from_ballots(cls, ballots: npt.NDArray[Any], clipping: Clipping) -> LabelTallies:
+        """Clip ballots of shape (queries, teachers, labels) and add them up."""
+        _require_ballots(ballots)
+        queries, teachers, labels = ballots.shape
+        scale = clipping.scales(labels)
+        counts = np.empty((queries, labels))
+        for start in range(0, queries, _ROWS):
+            part = ballots[start : start + _ROWS].astype(np.float64)
+            sizes = part @ np.ones(labels)
+            each = scale[sizes.astype(np.int64)]
+            counts[start : start + _ROWS] = np.matmul(each[:, np.newaxis, :], part)[:, 0, :]
+        return cls(counts, teachers, clipping)
+
+
+class SubsetTallies(Tallies):
+    """How often each set of labels was cast, for the sets that were cast at all: private.
+
+    Counts have the shape (queries, listed) with as many columns as sets could have been cast,
+    so the shape says nothing about the votes; a count of 0 lists nothing. The sets of a query
+    come in a fixed order. The number of teachers, of labels and the limit are public.
+    """
+
+    __slots__ = ("_sets", "labels", "most", "teachers")
+
+    def __init__(
+        self, counts: FloatArray, sets: ByteArray, teachers: int, labels: int, most: int | None
+    ) -> None:
+        """Take sets that were counted already.
+
+        Args:
+            counts: votes of each listed set, shape (queries, listed).
+            sets: the listed sets, packed by `numpy.packbits`, shape (queries, listed, bytes).
+            teachers: how many ballots there are for each query.
+            labels: how many labels there are.
+            most: how many labels a set may name at most; None: no limit.
+        """
+        if counts.ndim != 2 or sets.shape != (*counts.shape, -(-labels // 8)):
+            raise DataError("subset tallies need as many sets as counts")
+        if not np.all(np.isfinite(counts)) or np.any(counts < 0.0):
+            raise DataError("tallies must be finite and not negative")
+        Private.__init__(self, counts)
+        self._sets = sets
+        self.teachers = teachers
+        self.labels = labels
+        self.most = most
+
+    @classmethod
+    def from_ballots(cls, ballots: npt.NDArray[Any], most: int | None = None) -> SubsetTallies:
+        """Count equal ballots of shape (queries, teachers, labels).
+
+        A ballot that names more than ``most`` labels keeps the first of them in label order;
+        `cast_labels` keeps the most probable ones, where probabilities are known.
+        """
+        _require_ballots(ballots)
+        queries, teachers, labels = ballots.shape
+        listed = min(teachers, allowed_subsets(labels, most))
+        if most is not None:
+            ballots = np.where(np.cumsum(ballots, axis=2, dtype=np.int32) <= most, ballots, 0)
+        packed = np.packbits(ballots.astype(bool), axis=2)
+        order, first = _runs(packed)
+        run = np.cumsum(first, axis=1) - 1
+        row = np.arange(queries)[:, np.newaxis]
+        cells = (run + listed * row).ravel()
+        counts = np.bincount(cells, minlength=queries * listed).reshape(queries, listed)
+        sets = np.zeros((queries, listed, packed.shape[2]), dtype=np.uint8)
+        sets[np.broadcast_to(row, run.shape)[first], run[first]] = np.take_along_axis(
+            packed, order[:, :, np.newaxis], axis=1
+        )[first]
+        return cls(counts.astype(np.float64), sets, teachers, labels, most)
+
+    @property
+    def classes(self) -> int:
+        """The number of labels (public)."""
+        return self.labels
+
+    def unlock_sets(self, *, reason: str) -> ByteArray:
+        """The listed sets themselves, packed, for code that states why it may see them."""
+        self.unlock(reason=reason)
+        return self._sets
+
+
+def _runs(packed: ByteArray) -> tuple[IntArray, BoolArray]:
+    """The order that brings equal sets of a query together, and where each run of them starts."""
+    queries, teachers, width = packed.shape
+    words = -(-width // 8)
+    padded = np.zeros((queries, teachers, 8 * words), dtype=np.uint8)
+    padded[:, :, :width] = packed
+    keys = np.moveaxis(padded.view(">u8").astype(np.uint64), 2, 0)
+    # The last key counts most for lexsort, and the first word is the most significant one.
+    order = np.lexsort(keys[::-1], axis=1)
+    ranked = np.take_along_axis(keys, order[np.newaxis], axis=2)
+    first = np.ones((queries, teachers), dtype=bool)
+    first[:, 1:] = np.any(ranked[:, :, 1:] != ranked[:, :, :-1], axis=0)
+    return order, first
+
+
+def _require_ballots(ballots: npt.NDArray[Any]) -> None:
+    if ballots.ndim != 3 or 0 in ballots.shape[1:]:
+        raise DataError("ballots of labels need the shape (queries, teachers, labels)")
+    if ballots.dtype.kind not in "biu" or (
+        ballots.size and not (ballots.min() >= 0 and ballots.max() <= 1)
+    ):
+        raise DataError("ballots of labels must hold 0 and 1 only")
+
+
+def _require_whole(number: float, name: str) -> None:
+    if not (float(number).is_integer() and number >= 1):
+        raise ParameterError(f"{name} must be a whole number of labels, at least 1")

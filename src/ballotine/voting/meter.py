@@ -1,0 +1,105 @@
+"""The running cost of answered queries, group by group, chunk by chunk: private.
+
+This is the data holder's meter. With data-dependent bounds its readings depend on private
+votes: they steer nothing that is released, except in paper mode, which says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ballotine.privacy import conversion
+from ballotine.privacy.conversion import Method
+from ballotine.privacy.ledger import EVERYONE
+from ballotine.privacy.private import Private
+from ballotine.privacy.reach import ONE_VOTE
+from ballotine.types import BoolArray, FloatArray, IntArray
+from ballotine.voting.individual import IndividualPlan
+from ballotine.voting.individual.convert import epsilons
+from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.tally import Tallies
+
+REASON = "metering what answered queries cost"
+
+
+class Readings(Private):
+    """The ε after each query, shape (queries,)."""
+
+    __slots__ = ()
+
+
+@dataclass
+class Meter:
+    """Adds up costs on every order, per group and per teacher that takes turns.
+
+    Attributes:
+        mechanism: what released the answers.
+        bounds: which analysis prices them.
+        orders: Rényi orders, shape (m,).
+        plan: individual budgets, if records have them.
+    """
+
+    mechanism: Mechanism
+    bounds: Bounds
+    orders: FloatArray
+    plan: IndividualPlan | None = None
+    _totals: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for name in self.groups:
+            units = 1
+            if self.plan is not None and self.plan.group(name).takes_turns:
+                units = len(self.plan.group(name).teachers)
+            self._totals[name] = np.zeros((units, len(self.orders)))
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Whose cost is metered."""
+        return (EVERYONE,) if self.plan is None else tuple(g.name for g in self.plan.groups)
+
+    def add(
+        self, tallies: Tallies, answers: IntArray, turns: IntArray | None = None
+    ) -> dict[str, Private]:
+        """Meter further queries; returns the cost up to each, shape (queries, orders)."""
+        return {name: Private(self._grown(name, tallies, answers, turns)) for name in self.groups}
+
+    def readings(
+        self, costs: dict[str, Private], delta: float, method: Method
+    ) -> dict[str, Readings]:
+        """The ε of every group after each query."""
+        return {
+            name: Readings(epsilons(self.orders, cost.unlock(reason=REASON), delta, method))
+            for name, cost in costs.items()
+        }
+
+    def epsilon(self, name: str, delta: float, method: Method) -> tuple[float, float]:
+        """ε of a group so far and the order that proves it: private if the bounds are."""
+        total = self._totals[name].max(axis=0)
+        return conversion.epsilon(self.orders, total, delta, method)
+
+    def _grown(
+        self, name: str, tallies: Tallies, answers: IntArray, turns: IntArray | None
+    ) -> FloatArray:
+        reach = ONE_VOTE if self.plan is None else self.plan.reach(name)
+        priced = self.mechanism.costs(tallies, answers, self.orders, self.bounds, reach)
+        each, totals = priced.unlock(reason=REASON), self._totals[name]
+        if len(totals) == 1 or self.plan is None:
+            grown: FloatArray = totals + np.cumsum(each, axis=0)
+            totals[0] = grown[-1]
+            return grown
+        return _peaks(each, totals, self.plan.votes_at(name, turns, len(tallies)))
+
+
+def _peaks(each: FloatArray, totals: FloatArray, votes: BoolArray) -> FloatArray:
+    """The largest total of any teacher up to each query; totals are brought up to date."""
+    peaks = np.tile(totals.max(axis=0), (len(each), 1))
+    for teacher in range(votes.shape[1]):
+        own = np.flatnonzero(votes[:, teacher])
+        if own.size:
+            grown = totals[teacher] + np.cumsum(each[own], axis=0)
+            peaks[own] = np.maximum(peaks[own], grown)
+            totals[teacher] = grown[-1]
+    highest: FloatArray = np.maximum.accumulate(peaks, axis=0)
+    return highest

@@ -1,0 +1,197 @@
+"""What Binary and Clipped voting share: one noisy bit per label, and a check per label.
+
+Label i has the count V¹ of the (clipped) ballots that name it, and V⁰ = n − V¹.
+
+**Why only what was asked is paid for.** Fix two neighbouring data sets. Given everything released
+before, a label's check and its bit are one-bit releases whose costs depend on how far the one
+changed ballot moves that label alone. Which labels pass the check is public, as is which labels
+are asked at all; so asking on is an adaptive choice, and the whole costs at most the largest sum
+over the labels that were checked, plus that over the labels that were answered. Both sums are
+largest for a pair of ballots that name no other labels: `LabelChecks` and `LabelBits` of as many
+labels as were asked and answered, together and not level by level. Proof, statements 4 and 6:
+docs/proofs/clipped-ballots.md.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.noise import QueryNoise, positive
+from ballotine.privacy.events import Event, LabelBits, LabelChecks
+from ballotine.privacy.ledger import Events
+from ballotine.privacy.multilabel import Variant, leverage
+from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
+from ballotine.voting.dependencies import Dependencies
+from ballotine.voting.label_costs import Check, LabelCosts
+from ballotine.voting.labels import Clipping, LabelTallies
+from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
+from ballotine.voting.tally import Tallies
+
+
+@dataclass(frozen=True)
+class LabelVoting(Mechanism):
+    """Answer every label with whether its noisy count wins, if it passes the check.
+
+    Attributes:
+        sigma: standard deviation of each noise, in votes.
+        threshold: votes that a label's larger count, with noise, must reach; None: no check.
+        sigma_threshold: standard deviation of the noise of each check.
+        variant: where the noise is added. "both": to V¹ and to V⁰; "one-against-complement": to
+            V¹, which is compared with V⁰; "one-against-half": to V¹, compared with n/2.
+        dependencies: which labels imply which: public knowledge.
+    """
+
+    sigma: float
+    _: KW_ONLY
+    threshold: float | None = None
+    sigma_threshold: float | None = None
+    variant: Variant = "both"
+    dependencies: Dependencies | None = None
+    multilabel: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dependencies", Dependencies.of(self.dependencies))
+        positive(self.sigma)
+        leverage(self.variant)
+        if (self.threshold is None) != (self.sigma_threshold is None):
+            raise ParameterError("threshold and sigma_threshold come together, or not at all")
+        if self.check is not None:
+            positive(self.check.sigma)
+            if not math.isfinite(self.check.threshold):
+                raise ParameterError(f"the threshold must be finite, got {self.threshold}")
+
+    @property
+    def check(self) -> Check | None:
+        """The check of every label, if there is one."""
+        if self.threshold is None or self.sigma_threshold is None:
+            return None
+        return Check(self.threshold, self.sigma_threshold)
+
+    @property
+    @abstractmethod
+    def clipping(self) -> Clipping:
+        """How ballots are clipped before they are counted."""
+
+    def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
+        """At worst all labels pass the check and are answered."""
+        refuse_reach(self, reach)
+        self._require_labels(classes)
+        bits = self._bits(classes)
+        return (bits,) if self.check is None else (self._checks(self.check, classes), bits)
+
+    def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
+        """A check for each label that was asked, a bit for each of these that was answered."""
+        refuse_reach(self, reach)
+        self._require_labels(classes)
+        found: Counter[Event] = Counter()
+        for event, sizes in self._released(answers):
+            for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
+                if size:
+                    found[event(int(size))] += int(times)
+        return found
+
+    def tally(self, ballots: IntArray, classes: int) -> LabelTallies:
+        """Clip and count ballots of shape (queries, teachers, labels)."""
+        if ballots.ndim == 3 and ballots.shape[2] != classes:
+            raise DataError(f"ballots must hold an entry for each of {classes} labels")
+        return LabelTallies.from_ballots(ballots, self.clipping)
+
+    def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
+        """Noise is drawn for every query and label alike, asked or not, answered or not."""
+        counts, teachers = self._open(tallies, reason="releasing noisy bits of labels")
+        passed = np.ones(counts.shape, dtype=bool)
+        if self.check is not None:
+            larger = np.maximum(counts, teachers - counts)
+            drawn = noise.gaussian(self.check.sigma, counts.shape[1])
+            passed = larger + drawn >= self.check.threshold
+        answers = np.where(passed, self._noisy_bits(counts, teachers, noise), ABSTAIN)
+        return answers if self.dependencies is None else self.dependencies.infer(answers)
+
+    def _noisy_bits(self, counts: FloatArray, teachers: float, noise: QueryNoise) -> IntArray:
+        labels = counts.shape[1]
+        if self.variant == "both":
+            drawn = noise.gaussian(self.sigma, 2 * labels)
+            won = counts + drawn[:, :labels] > teachers - counts + drawn[:, labels:]
+        else:
+            other = teachers - counts if self.variant == "one-against-complement" else teachers / 2
+            won = counts + noise.gaussian(self.sigma, labels) > other
+        return won.astype(np.int64)
+
+    def _data_dependent(
+        self,
+        tallies: Tallies,
+        answers: IntArray,
+        orders: FloatArray,
+        bounds: Bounds,
+        reach: Reach,
+    ) -> FloatArray:
+        """Published: Theorem 6 per label, two-sided, where answered; exact: the whole law."""
+        refuse_reach(self, reach)
+        if self.dependencies is not None:
+            raise ParameterError(
+                "labels that are asked in the light of others have data-independent costs only; "
+                "use the tight one"
+            )
+        counts, teachers = self._open(tallies, reason="pricing bits of labels for the data holder")
+        costs = LabelCosts(teachers, orders, self.sigma, self.clipping, self.variant, self.check)
+        if bounds == "exact":
+            return costs.exact(counts)
+        return costs.published(counts, answers)
+
+    def _tight(
+        self, answers: IntArray, classes: int, orders: FloatArray, reach: Reach
+    ) -> FloatArray:
+        """Priced by how many labels were asked and answered: there are too many answers."""
+        refuse_reach(self, reach)
+        costs = np.zeros((len(answers), len(orders)))
+        for event, sizes in self._released(answers):
+            prices = np.zeros((classes + 1, len(orders)))
+            for size in np.unique(sizes[sizes > 0]).tolist():
+                prices[size] = event(size).cost(orders)
+            costs += prices[sizes]
+        return costs
+
+    def _released(self, answers: IntArray) -> list[tuple[Callable[[int], Event], IntArray]]:
+        """Kinds of releases, and to how many labels of each query each was applied."""
+        asked = self._asked(answers)
+        if self.check is None:
+            return [(self._bits, np.count_nonzero(asked, axis=1))]
+        answered = asked & (answers != ABSTAIN)
+        return [
+            (partial(self._checks, self.check), np.count_nonzero(asked, axis=1)),
+            (self._bits, np.count_nonzero(answered, axis=1)),
+        ]
+
+    def _bits(self, labels: int) -> Event:
+        return LabelBits(self.sigma, labels, self.clipping.tau, self.clipping.norm, self.variant)
+
+    def _checks(self, check: Check, labels: int) -> Event:
+        return LabelChecks(check.sigma, labels, self.clipping.tau, self.clipping.norm)
+
+    def _asked(self, answers: IntArray) -> BoolArray:
+        if self.dependencies is None:
+            return np.ones(answers.shape, dtype=bool)
+        return self.dependencies.asked(answers)
+
+    def _open(self, tallies: Tallies, reason: str) -> tuple[FloatArray, float]:
+        if not isinstance(tallies, LabelTallies) or tallies.clipping != self.clipping:
+            # Counting less strictly than is charged for would protect less than is promised.
+            raise DataError(f"{self.name} needs tallies made by its own tally()")
+        self._require_labels(tallies.classes)
+        return tallies.unlock(reason=reason), tallies.teachers
+
+    def _require_labels(self, labels: int) -> None:
+        if self.dependencies is not None and self.dependencies.labels != labels:
+            raise DataError(
+                f"the dependencies are for {self.dependencies.labels} labels, not for {labels}"
+            )
