@@ -28,6 +28,8 @@ Example: `ballotine account VOTES.npy -m confident-gnmax --sigma 40 --threshold 
 --sigma-threshold 150 --delta 1e-5 --bounds exact --curve curve.csv`
 """
 PRIVATE = "this ε depends on the private votes: it may be published only after sanitising it"
+ANSWERED = "\0answered"
+"""The key of the counts among the groups' curves: no group has this name."""
 PUBLIC_ORDER = "the queries and their order were fixed before any answer was seen"
 
 
@@ -91,10 +93,15 @@ def account(
     accountant = Accountant(rule, bounds, source(seed), plan=plan)  # type: ignore[arg-type]
     points: list[dict[str, Any]] = []
     for chunk in saved.chunks():
-        readings = accountant.add(chunk, saved.classes, delta, conversion)  # type: ignore[arg-type]
+        readings, answered = accountant.add(
+            chunk,
+            saved.classes,
+            delta,
+            conversion,  # type: ignore[arg-type]
+        )
         if curve is not None:
             opened = {n: r.unlock(reason="the holder's curve") for n, r in readings.items()}
-            points.append(opened)
+            points.append({ANSWERED: answered, **opened})
     result = accountant.result(delta, conversion)  # type: ignore[arg-type]
     if curve is not None:
         _write_curve(curve, points)
@@ -167,10 +174,12 @@ def _write_curve(path: Path, points: list[dict[str, Any]]) -> None:
     from ballotine.privacy.ledger import EVERYONE
 
     series = {name: np.concatenate([part[name] for part in points]) for name in points[0]}
+    answered = series.pop(ANSWERED)
     names = ["epsilon" if name == EVERYONE else f"epsilon_{name}" for name in series]
-    lines = [",".join(["queries", *names])]
-    for number, row in enumerate(zip(*series.values(), strict=True), start=1):
-        lines.append(",".join([str(number), *(f"{value:.6f}" for value in row)]))
+    lines = [",".join(["queries", "answered", *names])]
+    for number, row in enumerate(zip(*series.values(), strict=True)):
+        values = [f"{value:.6f}" for value in row]
+        lines.append(",".join([str(number + 1), str(answered[number]), *values]))
     write_atomic(path, "\n".join(lines) + "\n", private=True)
     asked = np.arange(1, len(lines))
     shown = np.unique(np.linspace(0, len(asked) - 1, 2000).astype(int))  # enough for a screen

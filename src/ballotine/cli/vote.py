@@ -90,6 +90,8 @@ def vote(
         group_budgets,
         individual,
     )
+    if out is not None and out.suffix != ".npz":  # before anything is spent
+        raise ParameterError(f"answers are written as .npz, not {out.name!r}")
     rule, saved = _rule(typed, epsilon, mode, bounds, conversion)
     with RichProgress() as progress, progress.stage("answers", saved.number) as advance:
         answers, guarantee = answer(saved, rule, ledger, source(seed), advance)
@@ -152,8 +154,6 @@ def _write(path: Path, answers: Answers, guarantee: Guarantee) -> None:
 
     from ballotine.files import produce_atomic
 
-    if path.suffix != ".npz":
-        raise ParameterError(f"answers are written as .npz, not {path.name!r}")
     text = json.dumps(guarantee.to_dict(), ensure_ascii=False)
 
     def produce(partial: Path) -> None:

@@ -76,16 +76,20 @@ class Accountant:
 
     def add(
         self, votes: Tallies | IntArray, classes: int, delta: float, method: Method = "improved"
-    ) -> dict[str, Readings]:
-        """Account for further queries; returns every group's ε after each of them."""
+    ) -> tuple[dict[str, Readings], IntArray]:
+        """Account for further queries.
+
+        Returns every group's ε after each of them, and how many were answered by then.
+        """
         turns = np.arange(self.queries, self.queries + len(votes))
         tallies = self._tallies(votes, classes, turns)
         keys = [turn.to_bytes(8, "big") for turn in turns.tolist()]
         answers = self._mechanism.release(tallies, QueryNoise(self._noise, keys))
         costs = self._meter.add(tallies, answers, turns)
+        so_far = self.answered + np.cumsum(answered(answers))
         self.queries += len(votes)
-        self.answered += int(np.count_nonzero(answered(answers)))
-        return self._meter.readings(costs, delta, method)
+        self.answered = int(so_far[-1])
+        return self._meter.readings(costs, delta, method), so_far
 
     def result(self, delta: float, method: Method = "improved") -> Accounted:
         """ε at δ of everything added so far."""

@@ -1,0 +1,353 @@
+"""Saved votes through a ledger: every mode, groups, labels, and the same answers every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ballotine.data.ballots import open_votes
+from ballotine.errors import (
+    DataError,
+    InsufficientBudgetError,
+    LedgerError,
+    LedgerMismatchError,
+    ParameterError,
+)
+from ballotine.noise import SecureNoise, SeededNoise
+from ballotine.privacy import conversion, exact, published
+from ballotine.privacy.guarantee import Budget, Kind
+from ballotine.privacy.ledger import Ledger, Mode, verify
+from ballotine.privacy.orders import DEFAULT_ORDERS
+from ballotine.types import ABSTAIN
+from ballotine.voting import (
+    UNASKED,
+    BinaryVoting,
+    ClippedVoting,
+    ConfidentGNMax,
+    GNMax,
+    Mechanism,
+    PowersetVoting,
+)
+from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
+from ballotine.voting.publication import places_of, publish
+from ballotine.voting.saved import FROM_VOTES, Rule, SavedVotes, vote
+
+DELTA = 1e-5
+CONFIDENT = ConfidentGNMax(8.0, 30.0, 20.0)
+
+
+@pytest.fixture
+def ballots(tmp_path: Path) -> np.ndarray:
+    """50 teachers, 120 queries, 4 classes; saved as votes.npy."""
+    draw = np.random.default_rng(1)
+    shares = draw.dirichlet([6.0, 1.0, 1.0, 0.3], size=120)
+    found = np.array([draw.choice(4, size=50, p=share) for share in shares])
+    np.save(tmp_path / "votes.npy", found)
+    return found
+
+
+def saved(
+    folder: Path, mechanism: Mechanism, name: str = "votes.npy", **more: object
+) -> SavedVotes:
+    return SavedVotes.of(open_votes(folder / name), mechanism, **more)  # type: ignore[arg-type]
+
+
+def strict(mechanism: Mechanism, epsilon: float = 6.0) -> Rule:
+    return Rule(mechanism, Mode.STRICT, DELTA, Budget(epsilon, DELTA))
+
+
+def test_a_file_keeps_its_answers_and_pays_once(tmp_path: Path, ballots: np.ndarray) -> None:
+    votes, path = saved(tmp_path, CONFIDENT, classes=4), tmp_path / "l.sqlite"
+    first, before = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    again, after = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    assert np.array_equal(first.labels, again.labels)
+    assert before == after
+    assert 0 < first.answered.sum() < first.asked.sum() <= 120
+    assert after.mode == "strict"
+    with Ledger.existing(path) as ledger:
+        assert verify(ledger).queries == first.asked.sum()
+
+
+def test_another_file_is_other_queries(tmp_path: Path, ballots: np.ndarray) -> None:
+    path, mechanism = tmp_path / "l.sqlite", GNMax(20.0)
+    np.save(tmp_path / "more.npy", ballots[::-1][:30])
+    vote(saved(tmp_path, mechanism, classes=4, queries=30), strict(mechanism), path, SecureNoise())
+    vote(saved(tmp_path, mechanism, "more.npy", classes=4), strict(mechanism), path, SecureNoise())
+    with Ledger.existing(path) as ledger:
+        assert ledger.spending().recorded == 60
+
+
+def test_a_seed_repeats_with_a_new_ledger_and_in_any_format(
+    tmp_path: Path, ballots: np.ndarray
+) -> None:
+    one, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(3))
+    path = tmp_path / "l.sqlite"
+    two, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), path, SeededNoise(3))
+    other, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(4))
+    assert np.array_equal(one.labels, two.labels)
+    assert not np.array_equal(one.labels, other.labels)
+
+
+def test_parquet_ballots_and_tallies_are_read_alike(tmp_path: Path, ballots: np.ndarray) -> None:
+    """Without noise to speak of, all formats give the plurality."""
+    mechanism = GNMax(1e-3)
+    columns = {f"t{i}": column for i, column in enumerate(ballots.T)}
+    pq.write_table(pa.table(columns), tmp_path / "votes.parquet", row_group_size=7)
+    counts = np.stack([(ballots == c).sum(axis=1) for c in range(4)], axis=1)
+    np.savez(tmp_path / "tallies.npz", tallies=counts)
+    rule = strict(mechanism, 1e12)
+    expected = counts.argmax(axis=1)
+    clear = np.sort(counts, axis=1)[:, -1] > np.sort(counts, axis=1)[:, -2]
+    for name, tallies in (("votes.npy", 0), ("votes.parquet", 0), ("tallies.npz", 1)):
+        votes = saved(tmp_path, mechanism, name, tallies=bool(tallies))
+        found, _ = vote(votes, rule, None, SeededNoise(0))
+        assert np.array_equal(found.labels[clear], expected[clear]), name
+        assert votes.teachers == 50
+
+
+def test_classes_read_from_votes_are_an_assumption(tmp_path: Path, ballots: np.ndarray) -> None:
+    _, open_count = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
+    assert open_count.kind is Kind.CONDITIONAL
+    assert FROM_VOTES in open_count.assumptions
+    given = saved(tmp_path, CONFIDENT, classes=4)
+    _, known = vote(given, strict(CONFIDENT), None, SeededNoise(0))
+    assert known.kind is Kind.DATA_INDEPENDENT
+
+
+def test_the_budget_ends_the_answers_and_too_small_a_one_says_so(
+    tmp_path: Path, ballots: np.ndarray
+) -> None:
+    votes = saved(tmp_path, CONFIDENT, classes=4)
+    found, guarantee = vote(votes, strict(CONFIDENT, 1.5), None, SecureNoise())
+    asked = int(found.asked.sum())
+    assert 0 < asked < 120
+    assert np.all(found.labels[asked:] == UNASKED)
+    assert guarantee.epsilon <= 1.5
+    with pytest.raises(InsufficientBudgetError, match="does not allow another answer"):
+        vote(votes, strict(CONFIDENT, 0.01), None, SecureNoise())
+
+
+class TestFixed:
+    rule = Rule(CONFIDENT, Mode.FIXED, DELTA)
+
+    def test_publishes_less_than_the_worst_case_and_once(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        path = tmp_path / "f.sqlite"
+        ballots[:, 5:] = 0  # most teachers agree on everything
+        np.save(tmp_path / "votes.npy", ballots)
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        answers, guarantee = vote(votes, self.rule, path, SeededNoise(7))
+        assert answers.asked.all()
+        assert guarantee.kind is Kind.SANITISED
+        assert guarantee.mode == "fixed"
+        counts = np.stack([(ballots == c).sum(axis=1) for c in range(4)], axis=1)
+        true_cost = exact.confident_gnmax(counts, DEFAULT_ORDERS, 8.0, 30.0, 20.0).sum(axis=0)
+        truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
+        assert truth < guarantee.epsilon < guarantee.budget.epsilon
+        assert any("0.95" in text for text in guarantee.assumptions)
+        again, _ = vote(votes, self.rule, path, SeededNoise(7))
+        assert np.array_equal(again.labels, answers.labels)
+        with Ledger.existing(path) as ledger:
+            assert [entry.kind for entry in ledger.entries()][-1] == "publish"
+            verify(ledger)
+            places = places_of(CONFIDENT.tally(ballots, 4))
+            repeated = publish(ledger, CONFIDENT, places, SecureNoise())
+            assert repeated["epsilon"] == guarantee.epsilon, "new draws would average it out"
+        np.save(tmp_path / "more.npy", ballots[:3])
+        with pytest.raises(InsufficientBudgetError, match="all 120 queries"):
+            vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rule, path, SecureNoise())
+
+    def test_nothing_is_published_before_the_last_answer(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        path, votes = tmp_path / "f.sqlite", saved(tmp_path, CONFIDENT, classes=4)
+        with Ledger.open(path, self.rule.terms(votes, path)) as ledger:
+            places = places_of(CONFIDENT.tally(ballots, 4))
+            with pytest.raises(LedgerError, match="0 of 120 queries are answered"):
+                publish(ledger, CONFIDENT, places, SecureNoise())
+        with Ledger.open(None, Budget(1.0, DELTA)) as plain, pytest.raises(ParameterError):
+            publish(plain, CONFIDENT, places, SecureNoise())
+
+    def test_needs_no_epsilon_and_a_proven_envelope(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        with pytest.raises(ParameterError, match="promises no ε beforehand"):
+            Rule(CONFIDENT, Mode.FIXED, DELTA, Budget(2.0, DELTA))
+        np.save(tmp_path / "labels.npy", np.zeros((5, 6, 3), dtype=np.uint8))
+        mechanism = BinaryVoting(4.0)
+        votes = saved(tmp_path, mechanism, "labels.npy")
+        with pytest.raises(ParameterError, match="no proven envelope"):
+            vote(votes, Rule(mechanism, Mode.FIXED, DELTA), None, SeededNoise(0))
+
+
+class TestPaper:
+    def test_stops_where_a_plain_loop_stops(self, tmp_path: Path, ballots: np.ndarray) -> None:
+        """Theorem 6 query by query, added up and converted in a loop."""
+        path = tmp_path / "p.sqlite"
+        rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        found, guarantee = vote(votes, rule, path, SeededNoise(5))
+        asked = int(found.asked.sum())
+        assert 0 < asked < 120
+        assert guarantee.kind is Kind.NOT_RELEASABLE
+        assert "not releasable" in str(guarantee)
+        assert "no guarantee" in str(guarantee)
+        counts = np.stack([(ballots == c).sum(axis=1) for c in range(4)], axis=1)
+        free = vote(votes, strict(CONFIDENT, 1e9), None, SeededNoise(5))[0].labels
+        total, allowed = np.zeros_like(DEFAULT_ORDERS), 0
+        for row, answer in zip(counts, free, strict=True):
+            total = total + published.threshold(DEFAULT_ORDERS, 20.0)
+            if answer != ABSTAIN:
+                total = total + published.gnmax_data_dependent(row[None], DEFAULT_ORDERS, 8.0)[0]
+            if conversion.epsilon(DEFAULT_ORDERS, total, DELTA, "classic")[0] > 2.5:
+                break
+            allowed += 1
+        assert asked == allowed
+        assert np.array_equal(found.labels[:asked], free[:asked])
+        again, _ = vote(votes, rule, path, SeededNoise(5))
+        assert np.array_equal(again.labels, found.labels)
+
+    def test_its_ledger_promises_nothing(self, tmp_path: Path, ballots: np.ndarray) -> None:
+        path = tmp_path / "p.sqlite"
+        rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        vote(votes, rule, path, SeededNoise(5))
+        with Ledger.existing(path) as ledger:
+            assert ledger.spending().guaranteed_epsilon() == np.inf
+        with pytest.raises(LedgerMismatchError):
+            vote(votes, strict(CONFIDENT, 2.5), path, SeededNoise(5))
+
+
+class TestGroups:
+    def rows(self, folder: Path, text: str) -> list[dict[str, str]]:
+        (folder / "groups.csv").write_text(text)
+        return read_groups(folder / "groups.csv")
+
+    def teachers(self, extra: str = "", heavy: str = "") -> str:
+        lines = [f"{i},{'a' if i < 20 else 'b'}{heavy if i < 20 else extra}" for i in range(50)]
+        return "\n".join(["teacher,group" + (",weight" if extra else ""), *lines])
+
+    @pytest.mark.parametrize("method", ["weighting", "vanishing"])
+    def test_groups_run_out_together(
+        self, tmp_path: Path, ballots: np.ndarray, method: str
+    ) -> None:
+        rows = self.rows(tmp_path, self.teachers())
+        mechanism = GNMax(36.0)
+        plan = plan_saved(rows, {"a": 0.5, "b": 1.5}, 50, mechanism, 4, DELTA, method)
+        rule = Rule(mechanism, Mode.STRICT, DELTA, plan=plan)
+        path = tmp_path / "g.sqlite"
+        answers, guarantee = vote(saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise())
+        assert 0 < answers.asked.sum() < 120
+        used = {group.name: group.epsilon / group.budget for group in guarantee.groups}
+        assert all(0.85 < share <= 1.0 for share in used.values()), used
+        with Ledger.existing(path) as ledger:
+            verify(ledger)
+
+    def test_given_weights_count_as_weighted_votes(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        rows = self.rows(tmp_path, self.teachers(",0.5", ",2"))
+        plan = plan_saved(rows, {"a": 3.0, "b": 1.0}, 50, GNMax(1e-3), 4, DELTA)
+        assert {group.name: group.reach.weight for group in plan.groups} == {"a": 2.0, "b": 0.5}
+        counts = plan.tally(ballots, 4).unlock(reason="made-up ballots")
+        weights = np.where(np.arange(50) < 20, 2.0, 0.5)
+        by_hand = np.array([[weights[row == c].sum() for c in range(4)] for row in ballots])
+        assert counts == pytest.approx(by_hand)
+
+    def test_copies_are_upsampling(self, tmp_path: Path) -> None:
+        rows = self.rows(tmp_path, "group,copies\na,1\nb,3\n")
+        plan = plan_saved(rows, {"a": 1.0, "b": 3.0}, 50, CONFIDENT, 4, DELTA)
+        assert {group.name: group.reach.teachers for group in plan.groups} == {"a": 1, "b": 3}
+
+    @pytest.mark.parametrize(
+        ("text", "word"),
+        [
+            ("", "needs the columns"),
+            ("name,group\n1,a", "needs the columns"),
+            ("teacher,group\n0,a\n1,b", "2 lines, and 50 teachers"),
+            ("teacher,group,weight\n" + "0,a,1\n" * 25 + "0,a,2\n" * 25, "one weight"),
+            ("teacher,group,weight\n" + "0,a,x\n" * 50, "not a number"),
+            ("group,copies\na,1.5", "whole number"),
+        ],
+    )
+    def test_bad_files(self, tmp_path: Path, text: str, word: str) -> None:
+        with pytest.raises(DataError, match=word):
+            plan_saved(self.rows(tmp_path, text), {"a": 1.0}, 50, CONFIDENT, 4, DELTA)
+
+    def test_budgets_are_typed_in_order_or_by_name(self) -> None:
+        assert parse_budgets("1, 2.5", ["0", "1"]) == {"0": 1.0, "1": 2.5}
+        assert parse_budgets("b=2,a=high", ["a", "b"]) == {"a": 1.0, "b": 2.0}
+        for text in ("1", "a=1,c=2", "a=x,b=1"):
+            with pytest.raises(ParameterError):
+                parse_budgets(text, ["a", "b"])
+
+
+class TestLabels:
+    @pytest.fixture
+    def bits(self, tmp_path: Path) -> np.ndarray:
+        draw = np.random.default_rng(2)
+        rates = draw.beta(0.4, 0.6, size=(60, 1, 5))
+        found = (draw.random((60, 21, 5)) < rates).astype(np.uint8)
+        np.save(tmp_path / "labels.npy", found)
+        return found
+
+    def test_noiseless_binary_voting_is_the_majority(
+        self, tmp_path: Path, bits: np.ndarray
+    ) -> None:
+        mechanism = BinaryVoting(1e-3)
+        votes = saved(tmp_path, mechanism, "labels.npy")
+        answers, _ = vote(votes, strict(mechanism, 1e12), None, SeededNoise(0))
+        assert np.array_equal(answers.labels, (2 * bits.sum(axis=1) > 21).astype(int))
+
+    @pytest.mark.parametrize(
+        "mechanism",
+        [
+            BinaryVoting(6.0, 15.0, 5.0),
+            ClippedVoting(6.0, 1.8),
+            ClippedVoting(6.0, 2.0, "l1"),
+            PowersetVoting(6.0, 3),
+        ],
+        ids=lambda mechanism: mechanism.name,
+    )
+    def test_labels_are_stored_paid_for_and_repeated(
+        self, tmp_path: Path, bits: np.ndarray, mechanism: Mechanism
+    ) -> None:
+        votes, path = saved(tmp_path, mechanism, "labels.npy"), tmp_path / "l.sqlite"
+        first, guarantee = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        again, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        assert np.array_equal(first.labels, again.labels)
+        assert first.labels.shape == (60, 5)
+        assert set(np.unique(first.labels)) <= {0, 1, ABSTAIN, UNASKED}
+        assert first.answered.any()
+        assert 0 < guarantee.epsilon <= 20.0
+        with Ledger.existing(path) as ledger:
+            verify(ledger)
+
+    def test_tables_and_probabilities_are_read_alike(
+        self, tmp_path: Path, bits: np.ndarray
+    ) -> None:
+        mechanism, rule = BinaryVoting(1e-3), strict(BinaryVoting(1e-3), 1e12)
+        np.save(tmp_path / "chances.npy", np.where(bits == 1, 0.8, 0.3))
+        np.save(tmp_path / "flat.npy", bits.reshape(60, -1))
+        expected, _ = vote(saved(tmp_path, mechanism, "labels.npy"), rule, None, SeededNoise(0))
+        chances = saved(tmp_path, mechanism, "chances.npy", thresholds=0.6)
+        flat = SavedVotes.of(open_votes(tmp_path / "flat.npy", labels=5), mechanism)
+        for votes in (chances, flat):
+            found, _ = vote(votes, rule, None, SeededNoise(0))
+            assert np.array_equal(found.labels, expected.labels)
+        with pytest.raises(DataError, match="holds fractions"):
+            vote(saved(tmp_path, mechanism, "chances.npy"), rule, None, SeededNoise(0))
+
+    def test_shapes_must_fit_the_mechanism(self, tmp_path: Path, bits: np.ndarray) -> None:
+        with pytest.raises(DataError, match="gnmax needs votes"):
+            saved(tmp_path, GNMax(4.0), "labels.npy")
+        np.save(tmp_path / "votes.npy", bits[:, :, 0])
+        with pytest.raises(DataError, match="queries, teachers, labels"):
+            saved(tmp_path, BinaryVoting(4.0))
+        with pytest.raises(DataError, match="not 4 labels"):
+            open_votes(tmp_path / "votes.npy", labels=4)
