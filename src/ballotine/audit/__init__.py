@@ -1,0 +1,26 @@
+"""Audits: a lower bound on ε from repeated real releases on neighbouring inputs.
+
+A claim says that ε is at most something; an audit shows that it is at least something. When the
+second number is above the first, noise or accounting is wrong. The ballots are made up: nothing
+private is read.
+"""
+
+from ballotine.audit.defaults import AuditCase, default_case, default_cases
+from ballotine.audit.laws import log_law
+from ballotine.audit.mechanism import audit_mechanism
+from ballotine.audit.pairs import Pair, worst_pair
+from ballotine.audit.release import audit_release
+from ballotine.audit.result import AuditResult, require
+
+__all__ = [
+    "AuditCase",
+    "AuditResult",
+    "Pair",
+    "audit_mechanism",
+    "audit_release",
+    "default_case",
+    "default_cases",
+    "log_law",
+    "require",
+    "worst_pair",
+]
