@@ -18,7 +18,7 @@ from ballotine.types import IntArray, Labels
 
 @dataclass(frozen=True)
 class Partition:
-    """Disjoint groups of record positions, one per teacher.
+    """Groups of record positions, one per teacher; disjoint unless records are upsampled.
 
     Attributes:
         groups: positions of each teacher's records.

@@ -87,7 +87,9 @@ def query_ids(
     plan: IndividualPlan | None = None,
 ) -> list[bytes]:
     """Names of queries: the same row, ensemble and rule are the same query."""
-    rule = mechanism.describe() + ("" if plan is None else plan.describe())
+    # A plan that is standard PATE in every respect asks standard PATE's queries.
+    own = "" if plan is None or plan.standard else plan.describe()
+    rule = mechanism.describe() + own
     context = hashlib.sha256(len(ensemble).to_bytes(4, "big") + ensemble + rule.encode()).digest()
     return [hashlib.sha256(context + key).digest() for key in row_keys]
 

@@ -35,7 +35,6 @@ from ballotine.privacy.multilabel.bits import Release
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.labels import Clipping
 
-
 _WIDEST = 1e6
 
 

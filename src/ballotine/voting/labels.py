@@ -7,6 +7,7 @@ each label was named (Binary and Clipped voting), and how often each set of labe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +19,14 @@ from ballotine.privacy.multilabel import Norm
 from ballotine.privacy.multilabel.ballots import scales
 from ballotine.privacy.powerset import allowed_subsets
 from ballotine.privacy.private import Private
-from ballotine.types import BoolArray, FloatArray, IntArray
+from ballotine.types import FloatArray
 from ballotine.voting.tally import Tallies
 
 ByteArray = npt.NDArray[np.uint8]
 """0/1 entries, or sets of labels packed eight labels to the byte."""
 
-# Queries counted at once: ballots are bytes, and become floats only this many at a time.
-_ROWS = 256
+# Ballot entries counted at once: they are bytes, and become floats only so many at a time.
+_ENTRIES = 1 << 20
 _ROUNDING = 1e-9
 
 
@@ -126,11 +127,11 @@ class LabelTallies(Tallies):
         queries, teachers, labels = ballots.shape
         scale = clipping.scales(labels)
         counts = np.empty((queries, labels))
-        for start in range(0, queries, _ROWS):
-            part = ballots[start : start + _ROWS].astype(np.float64)
+        for rows in _parts(ballots):
+            part = ballots[rows].astype(np.float64)
             sizes = part @ np.ones(labels)
             each = scale[sizes.astype(np.int64)]
-            counts[start : start + _ROWS] = np.matmul(each[:, np.newaxis, :], part)[:, 0, :]
+            counts[rows] = np.matmul(each[:, np.newaxis, :], part)[:, 0, :]
         return cls(counts, teachers, clipping)
 
 
@@ -176,19 +177,20 @@ class SubsetTallies(Tallies):
         _require_ballots(ballots)
         queries, teachers, labels = ballots.shape
         listed = min(teachers, allowed_subsets(labels, most))
-        if most is not None:
-            ballots = np.where(np.cumsum(ballots, axis=2, dtype=np.int32) <= most, ballots, 0)
-        packed = np.packbits(ballots.astype(bool), axis=2)
-        order, first = _runs(packed)
-        run = np.cumsum(first, axis=1) - 1
-        row = np.arange(queries)[:, np.newaxis]
-        cells = (run + listed * row).ravel()
-        counts = np.bincount(cells, minlength=queries * listed).reshape(queries, listed)
-        sets = np.zeros((queries, listed, packed.shape[2]), dtype=np.uint8)
-        sets[np.broadcast_to(row, run.shape)[first], run[first]] = np.take_along_axis(
-            packed, order[:, :, np.newaxis], axis=1
-        )[first]
-        return cls(counts.astype(np.float64), sets, teachers, labels, most)
+        counts = np.zeros((queries, listed))
+        sets = np.zeros((queries, listed, -(-labels // 8)), dtype=np.uint8)
+        for rows in _parts(ballots):
+            part = ballots[rows] != 0
+            if most is not None:
+                part &= np.cumsum(part, axis=2, dtype=np.int32) <= most
+            packed = _sorted_sets(np.packbits(part, axis=2))
+            first = np.ones(packed.shape[:2], dtype=bool)
+            first[:, 1:] = np.any(packed[:, 1:] != packed[:, :-1], axis=2)
+            run = np.cumsum(first, axis=1) - 1
+            query = np.broadcast_to(np.arange(len(run))[:, np.newaxis], run.shape)
+            np.add.at(counts[rows], (query, run), 1.0)
+            sets[rows][query[first], run[first]] = packed[first]
+        return cls(counts, sets, teachers, labels, most)
 
     @property
     def classes(self) -> int:
@@ -201,19 +203,22 @@ class SubsetTallies(Tallies):
         return self._sets
 
 
-def _runs(packed: ByteArray) -> tuple[IntArray, BoolArray]:
-    """The order that brings equal sets of a query together, and where each run of them starts."""
+def _parts(ballots: npt.NDArray[Any]) -> Iterator[slice]:
+    """Queries to count together, so that memory stays small however many there are."""
+    queries, teachers, labels = ballots.shape
+    step = max(1, _ENTRIES // (teachers * labels))
+    return (slice(start, start + step) for start in range(0, queries, step))
+
+
+def _sorted_sets(packed: ByteArray) -> ByteArray:
+    """The sets of each query in a fixed order, equal ones side by side."""
     queries, teachers, width = packed.shape
-    words = -(-width // 8)
-    padded = np.zeros((queries, teachers, 8 * words), dtype=np.uint8)
+    padded = np.zeros((queries, teachers, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :, :width] = packed
-    keys = np.moveaxis(padded.view(">u8").astype(np.uint64), 2, 0)
+    words = np.moveaxis(padded.view(">u8").astype(np.uint64), 2, 0)
     # The last key counts most for lexsort, and the first word is the most significant one.
-    order = np.lexsort(keys[::-1], axis=1)
-    ranked = np.take_along_axis(keys, order[np.newaxis], axis=2)
-    first = np.ones((queries, teachers), dtype=bool)
-    first[:, 1:] = np.any(ranked[:, :, 1:] != ranked[:, :, :-1], axis=0)
-    return order, first
+    order = np.lexsort(words[::-1], axis=1)
+    return np.take_along_axis(packed, order[:, :, np.newaxis], axis=1)
 
 
 def _require_ballots(ballots: npt.NDArray[Any]) -> None:

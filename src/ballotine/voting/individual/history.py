@@ -6,6 +6,7 @@ votes, so it comes in types that stay silent until somebody states a reason.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -53,7 +54,7 @@ def group_costs(
     costs = {}
     for group, each in _prices(plan, tallies, answers, orders, bounds):
         if group.takes_turns:
-            peaks = _peaks(each, plan.votes_at(group.name, turns, len(tallies)))
+            peaks = _peaks(each, _patterns(plan, group, turns, len(tallies)))
             costs[group.name] = PrivateCosts(np.diff(peaks, axis=0, prepend=0.0))
         else:
             costs[group.name] = PrivateCosts(each)
@@ -83,7 +84,7 @@ def history(
     found = {}
     for group, each in _prices(plan, tallies, answers, orders, bounds):
         if group.takes_turns:
-            total = _peaks(each, plan.votes_at(group.name, turns, len(tallies)))
+            total = _peaks(each, _patterns(plan, group, turns, len(tallies)))
         else:
             total = np.cumsum(each, axis=0)
         found[group.name] = PrivateEpsilons(epsilons(orders, total, plan.delta, method))
@@ -108,16 +109,28 @@ def _prices(
         yield group, prices[group.reach]
 
 
+def _patterns(
+    plan: IndividualPlan, group: GroupPlan, turns: IntArray | None, queries: int
+) -> BoolArray:
+    """Who of a group votes when, shape (queries, patterns): those who always vote together once.
+
+    Windows of v of n seats move on by v: with a common divisor g of both, they begin and end
+    between blocks of g seats.
+    """
+    together = math.gcd(group.voters, len(group.teachers))
+    return plan.votes_at(group.name, turns, queries)[:, ::together]
+
+
 def _peaks(each: FloatArray, votes: BoolArray) -> FloatArray:
     """The largest total of any teacher up to each query, shape (queries, orders).
 
     Args:
         each: what a query costs a record whose teacher votes on it, shape (queries, orders).
-        votes: which teachers vote, shape (queries, teachers).
+        votes: who votes when, shape (queries, patterns).
     """
     peaks = np.zeros_like(each)
-    for teacher in range(votes.shape[1]):
-        own = np.flatnonzero(votes[:, teacher])
+    for pattern in votes.T:
+        own = np.flatnonzero(pattern)
         # A teacher's total rises only where it votes, so that is where it may become the peak.
         peaks[own] = np.maximum(peaks[own], np.cumsum(each[own], axis=0))
     highest: FloatArray = np.maximum.accumulate(peaks, axis=0)

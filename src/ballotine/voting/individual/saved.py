@@ -8,6 +8,7 @@ the ballots' columns: ``teacher,group`` and, if the weights are given and not pl
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def plan_saved(
         delta: the δ of every group.
         method: weighting or vanishing; files with copies are upsampling.
     """
+    if any(math.isinf(epsilon) for epsilon in budgets.values()):
+        raise ParameterError("teachers of records that need no privacy do not vote: leave them out")
     if "copies" in rows[0]:
         return _upsampled(rows, budgets, teachers, mechanism, delta)
     if len(rows) != teachers:
