@@ -12,35 +12,62 @@ if TYPE_CHECKING:
     from ballotine.privacy.guarantee import Budget, Guarantee, Kind
     from ballotine.privacy.ledger import Ledger
     from ballotine.students import Student
-    from ballotine.voting import Answers, ConfidentGNMax, GNMax, LNMax
+    from ballotine.voting import (
+        Answers,
+        BinaryVoting,
+        ClippedVoting,
+        ConfidentGNMax,
+        Dependencies,
+        GNMax,
+        InteractiveGNMax,
+        LNMax,
+        PowersetVoting,
+    )
+    from ballotine.voting.individual import Upsampling, Vanishing, Weighting
 
 __all__ = [
     "Answers",
+    "BinaryVoting",
     "Budget",
+    "ClippedVoting",
     "ConfidentGNMax",
     "DeltaWarning",
+    "Dependencies",
     "GNMax",
     "Guarantee",
+    "InteractiveGNMax",
     "Kind",
     "LNMax",
     "Ledger",
     "PateClassifier",
+    "PowersetVoting",
     "Student",
+    "Upsampling",
+    "Vanishing",
+    "Weighting",
     "__version__",
 ]
 
 _HOMES = {
     "Answers": "voting",
+    "BinaryVoting": "voting",
     "Budget": "privacy.guarantee",
+    "ClippedVoting": "voting",
     "ConfidentGNMax": "voting",
     "DeltaWarning": "pipeline",
+    "Dependencies": "voting",
     "GNMax": "voting",
     "Guarantee": "privacy.guarantee",
+    "InteractiveGNMax": "voting",
     "Kind": "privacy.guarantee",
     "LNMax": "voting",
     "Ledger": "privacy.ledger",
     "PateClassifier": "pipeline",
+    "PowersetVoting": "voting",
     "Student": "students",
+    "Upsampling": "voting.individual",
+    "Vanishing": "voting.individual",
+    "Weighting": "voting.individual",
 }
 
 
