@@ -61,7 +61,7 @@ def test_bad_files(tmp_path: Path) -> None:
     np.savez(tmp_path / "two.npz", a=VOTES, b=VOTES)
     with pytest.raises(DataError, match="name the votes"):
         open_votes(tmp_path / "two.npz")
-    for array in (np.zeros(3), np.zeros((0, 3)), np.zeros((2, 2, 2))):
+    for array in (np.zeros(3), np.zeros((0, 3)), np.zeros((2, 2, 2, 2))):
         with pytest.raises(DataError, match="shape"):
             open_votes(write(tmp_path / "shape.npy", array))
     for array, word in ((-VOTES - 1, "negative"), (np.full((2, 2), np.nan), "finite")):

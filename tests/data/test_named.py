@@ -152,15 +152,26 @@ def test_a_canonical_split_feeds_the_pool_from_its_test_rows(monkeypatch):
         load(DataSpec(source="digits", public_rows=0))
 
 
-def test_what_a_named_set_does_not_take(monkeypatch):
+def test_what_a_named_set_does_not_take():
     with pytest.raises(ParameterError, match="brings its own schema"):
         load(DataSpec(source="digits", target="y"))
     with pytest.raises(DataError, match="no data set named"):
         load(DataSpec(source="nonsense"))
-    many = replace(get("digits"), y=np.zeros((1797, 3), int))
+    with pytest.raises(ParameterError, match="brings its own schema"):
+        load(DataSpec(source="digits", targets=("even",)))
+
+
+def test_a_multi_label_set_keeps_its_matrix(monkeypatch):
+    digits = get("digits")
+    traits = np.stack([digits.y % 2 == 0, digits.y > 4], axis=1).astype(np.uint8)
+    many = replace(digits, y=traits, classes=("even", "large"))
     monkeypatch.setattr("ballotine.data.loading.get", lambda *_, **__: many)
-    with pytest.raises(DataError, match="multi-label set"):
-        load(DataSpec(source="digits"))
+    data = load(DataSpec(source="digits"))
+    assert data.multilabel
+    assert data.classes == ("even", "large")
+    where = {tuple(row): label.tolist() for row, label in zip(digits.X, traits, strict=True)}
+    for X, y in ((data.X_private, data.y_private), (data.X_test, data.y_test)):
+        assert y.tolist() == [where[tuple(row)] for row in X]
 
 
 def test_unverified_and_partial_copies_say_so(monkeypatch):

@@ -133,3 +133,85 @@ def hostile_card(make_card: MakeCard) -> dict[str, Any]:
     card["versions"] = {each: each for each in HOSTILE}
     card["warnings"] = HOSTILE
     return card
+
+
+def group(name: str, budget: float, **parts: Any) -> dict[str, Any]:
+    """One group of individual budgets, as a card holds it."""
+    return {
+        "name": name, "records": 300, "budget": budget, "epsilon": budget, "charged": 0.9 * budget,
+        "teachers": 20, "weight": 1.25, "copies": 1, "voters": 20, "ended": False,
+    } | parts  # fmt: skip
+
+
+@pytest.fixture
+def grouped_card(make_card: MakeCard) -> dict[str, Any]:
+    """Three groups with budgets of their own, and one that needs none."""
+    found = [group("adults", 3.0), group("children", 1.0, ended=True), group("staff", 2.0)]
+    card = make_card(
+        individual={
+            "method": "weighting",
+            "voters": 50,
+            "groups": found,
+            "exempt": [{"name": "volunteers", "records": 17}],
+        },
+        history=[
+            {"asked": n, "answered": n, "epsilon": n / 300}
+            | {"groups": {"adults": n / 300, "children": n / 900, "staff": n / 450}}
+            for n in (0, 400, 777)
+        ],
+        accounted_epsilon=2.7,
+    )
+    card["guarantee"] |= {
+        "epsilon": 3.0,
+        "mode": "strict",
+        "groups": [
+            {"name": g["name"], "epsilon": g["epsilon"], "budget": g["budget"]} for g in found
+        ],
+    }
+    return card
+
+
+@pytest.fixture
+def label_card(make_card: MakeCard) -> dict[str, Any]:
+    """Answers and a student of three labels."""
+    card = make_card()
+    card["answers"] = {
+        "file": "answers.parquet",
+        "sha256": "ab12" * 16,
+        "by_label": [
+            {"label": "ripe", "present": 301, "absent": 202, "abstained": 274},
+            {"label": "rotten", "present": 11, "absent": 706, "abstained": 60},
+            {"label": "wormy", "present": 0, "absent": 0, "abstained": 777},
+        ],
+    }
+    scores = {"acc": 0.91, "bac": 0.815, "auc": 0.875, "map": 0.66}
+    card["evaluation"] = {
+        "rows": 100, **scores,
+        "per_label": [
+            {"label": "ripe", "rows": 100, "present": 60, **scores},
+            {"label": "rotten", "rows": 90, "present": 3, **scores, "bac": 0.5},
+            {"label": "wormy", "rows": 100, "present": 0, **scores, "bac": None, "auc": None},
+        ],
+    }  # fmt: skip
+    return card
+
+
+@pytest.fixture
+def paper_card(make_card: MakeCard) -> dict[str, Any]:
+    """A run that stopped as papers do."""
+    card = make_card(run={"name": "x", "experiment": True, "seeded": True}, accounted_epsilon=9.5)
+    card["guarantee"] |= {"kind": "not releasable", "mode": "paper", "epsilon": 3.0, "seeded": True}
+    return card
+
+
+@pytest.fixture
+def sanitised_card(make_card: MakeCard) -> dict[str, Any]:
+    """A fixed number of queries, its ε published."""
+    card = make_card(published={"confidence": 0.95, "order": 7.0}, accounted_epsilon=4.9)
+    card["guarantee"] |= {
+        "kind": "sanitised",
+        "mode": "fixed",
+        "epsilon": 1.7,
+        "budget": {"epsilon": 4.90123456, "delta": 1e-5},
+    }
+    return card

@@ -20,7 +20,7 @@ from ballotine.errors import (
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget, Kind
-from ballotine.privacy.ledger import Ledger, Mode, verify
+from ballotine.privacy.ledger import Ledger, Mode, Terms, verify
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
 from ballotine.voting import (
@@ -33,6 +33,7 @@ from ballotine.voting import (
     PowersetVoting,
 )
 from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
+from ballotine.voting.paper import PaperAnswerer
 from ballotine.voting.publication import places_of, publish
 from ballotine.voting.saved import FROM_VOTES, Rule, SavedVotes, vote
 
@@ -211,6 +212,20 @@ class TestPaper:
         assert np.array_equal(found.labels[:asked], free[:asked])
         again, _ = vote(votes, rule, path, SeededNoise(5))
         assert np.array_equal(again.labels, found.labels)
+
+    def test_equal_queries_are_answered_and_metered_once(self, ballots: np.ndarray) -> None:
+        terms = Terms((("everyone", Budget(2.5, DELTA)),), Mode.PAPER)
+        ids = [str(number).encode() for number in range(120)]
+        asked = []
+        for names, rows in ((ids, np.arange(120)), ([ids[0]] * 3 + ids, [0, 0, 0, *range(120)])):
+            answerer = PaperAnswerer(
+                CONFIDENT, Ledger.open(None, terms), SeededNoise(5), np.arange(4)
+            )
+            votes = ballots[rows]
+            found = answerer.answer(names, lambda places, votes=votes: votes[places])
+            asked.append(found.labels[-120:])
+            assert len(set(found.labels[:3].tolist())) == 1 or len(names) == 120
+        assert np.array_equal(asked[0], asked[1])
 
     def test_its_ledger_promises_nothing(self, tmp_path: Path, ballots: np.ndarray) -> None:
         path = tmp_path / "p.sqlite"

@@ -13,6 +13,7 @@ from ballotine.errors import RunFileError
 
 if TYPE_CHECKING:
     from ballotine.pipeline import RunFile, RunFolder, RunResult
+    from ballotine.pipeline.groups import GroupAccount
 
 HELP = """Carry out a run: partition, teachers, votes, answers, student, report.
 
@@ -46,10 +47,12 @@ def run(
             raise typer.Exit(130) from None
     card = build_card(result)
     write_card(place, card)
-    for text in result.warnings:
+    for text in (*result.warnings, *result.holder_warnings):
         warn(text)
+    if result.holder_warnings:
+        warn("the last warning depends on private records: it is for you, and not on the card")
     if result.broken_teachers:
-        warn(f"some teachers failed and vote a constant class; private details: {place.problems}")
+        warn(f"some teachers failed and vote a constant; private details: {place.problems}")
     if not quiet:
         _summarise(result, card)
 
@@ -77,7 +80,7 @@ def _summarise(result: RunResult, card: dict[str, Any]) -> None:
     from rich.panel import Panel
     from rich.table import Table
 
-    from ballotine.privacy.guarantee import round_up
+    from ballotine.privacy.guarantee import Kind, round_up
 
     guarantee, queries = result.guarantee, card["queries"]
     facts = Table.grid(padding=(0, 2))
@@ -88,18 +91,27 @@ def _summarise(result: RunResult, card: dict[str, Any]) -> None:
         f"{queries['answered']} given, {queries['abstained']} abstentions, "
         f"{queries['unasked']} public rows not asked",
     )
-    facts.add_row(
-        "privacy",
-        f"ε = {round_up(guarantee.epsilon):g}, δ = {guarantee.delta:g} ({guarantee.kind.value}); "
-        f"neighbouring: {guarantee.neighbouring}",
-    )
-    facts.add_row("charged", f"ε = {card['accounted_epsilon']:g} of {guarantee.budget}")
+    if guarantee.kind is Kind.NOT_RELEASABLE:
+        facts.add_row("privacy", "[red]none: neither the answers nor the student may leave[/red]")
+        facts.add_row("stopped", f"as papers do, at their count of {guarantee.budget}")
+        facts.add_row("charged", f"ε = {card['accounted_epsilon']:g}, whatever the votes")
+    else:
+        mode = "" if guarantee.mode == "strict" else f", {guarantee.mode} mode"
+        facts.add_row(
+            "privacy",
+            f"ε = {round_up(guarantee.epsilon):g}, δ = {guarantee.delta:g} "
+            f"({guarantee.kind.value}{mode}); neighbouring: {guarantee.neighbouring}",
+        )
+        facts.add_row("charged", f"ε = {card['accounted_epsilon']:g} of {guarantee.budget}")
+    for group in result.account.groups:
+        facts.add_row("group", _group(group))
     if guarantee.seeded:
         facts.add_row("noise", "[red]seeded: for experiments only[/red]")
     if result.evaluation is not None:
+        what = "of the labels " if result.answers.multilabel else ""
         facts.add_row(
             "student",
-            f"{result.evaluation.accuracy:.1%} right on {result.evaluation.rows} labelled "
+            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} labelled "
             "public rows",
         )
     if result.settings.run.experiment:
@@ -108,6 +120,19 @@ def _summarise(result: RunResult, card: dict[str, Any]) -> None:
         facts.add_row("non-private ceiling", _share(result.ceiling))
     facts.add_row("report", str(result.folder.report))
     console.print(Panel(facts, title="ballotine run", title_align="left", expand=False))
+
+
+def _group(group: GroupAccount) -> str:
+    from rich.markup import escape
+
+    from ballotine.privacy.guarantee import round_up
+    from ballotine.text import printable
+
+    held = "nothing holds" if group.epsilon is None else f"ε = {round_up(group.epsilon):g} holds"
+    return (
+        f"{escape(printable(group.name))}: {held}, ε = {round_up(group.charged):g} charged of "
+        f"{group.budget:g}{', ended the answering' if group.ended else ''}"
+    )
 
 
 def _share(value: float | None) -> str:

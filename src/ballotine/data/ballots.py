@@ -2,8 +2,9 @@
 
 Ballots have the shape (queries, teachers) and hold class numbers, or (queries, teachers,
 labels) and hold 0/1 (or probabilities); tallies have the shape (queries, classes) and hold
-counts. A .npy file is mapped, not loaded; Parquet is read by row groups, one column per
+counts. A .npy file is mapped, not loaded; Parquet is read page by page, one column per
 teacher (or class), or, for labels, per teacher and label, a teacher's labels side by side.
+An .npz file is loaded: its arrays are packed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from ballotine.text import quoted
 from ballotine.types import Table
 
 CHUNK_CELLS = 8_000_000
+CHUNK_ROWS = 16_384
+"""Costs on every order follow from a chunk: rows count even where they are short."""
+BUFFER = 1 << 14
+"""Bytes of a Parquet column that are read at once: there may be thousands of columns."""
 ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
 
 
@@ -59,13 +64,10 @@ class VoteFile:
                 return
 
     def _blocks(self) -> Iterator[Any]:
+        step = min(CHUNK_ROWS, max(1, CHUNK_CELLS // (self.columns * (self.labels or 1))))
         if self.path.suffix == ".parquet":
-            yield from _parquet_blocks(self.path)
-            return
-        array = _array(self.path)
-        step = max(1, CHUNK_CELLS // (self.columns * (self.labels or 1)))
-        for start in range(0, len(array), step):
-            yield array[start : start + step]
+            return _parquet_blocks(self.path, step)
+        return _array_blocks(self.path, step)
 
     def _shaped(self, rows: Table) -> Table:
         if self.labels is None or rows.ndim == 3:
@@ -133,10 +135,23 @@ def _name(names: list[str], path: Path) -> str:
     return found[0]
 
 
-def _parquet_blocks(path: Path) -> Iterator[Table]:
-    with pq.ParquetFile(path) as file:
-        width = max(1, file.metadata.num_columns)
-        for batch in file.iter_batches(batch_size=max(1, CHUNK_CELLS // width)):
+def _array_blocks(path: Path, step: int) -> Iterator[Any]:
+    whole = _array(path)
+    if not (isinstance(whole, np.memmap) and whole.flags.c_contiguous):
+        yield from (whole[start : start + step] for start in range(0, len(whole), step))
+        return
+    # A mapping for each block: what was read of the file leaves memory with it.
+    with path.open("rb") as stream:
+        for start in range(0, len(whole), step):
+            shape = (min(step, len(whole) - start), *whole.shape[1:])
+            place = whole.offset + start * whole.strides[0]
+            yield np.memmap(stream, whole.dtype, "r", place, shape)
+
+
+def _parquet_blocks(path: Path, step: int) -> Iterator[Table]:
+    # Reading ahead would bring whole row groups into memory, and one may be the whole file.
+    with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
+        for batch in file.iter_batches(batch_size=step):
             try:
                 yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch])
             except (pa.ArrowInvalid, ValueError, TypeError):

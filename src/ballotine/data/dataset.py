@@ -35,6 +35,8 @@ class DataSpec:
         public: file of public rows; without it `public_rows` of `private` become public.
         test: file of labelled public rows for evaluation.
         target: name of the label column; the schema may name it instead.
+        targets: names of the labels, if a record may have several: the columns that hold 0
+            and 1, or the names of the columns of the array y.
         schema: public schema, or the TOML file it stands in.
         classes: the classes, as a public fact; the schema may list them instead.
         public_rows: rows to make public: a number, or a fraction of the pool. The pool is
@@ -43,6 +45,10 @@ class DataSpec:
         public_labels: whether labels of public rows may be used for evaluation and to learn
             which classes there are; None means: if they are there.
         split_seed: what the choice of rows follows from; keep it to get the same rows again.
+        group_column: column of the private file that names each record's group, for individual
+            budgets; it is no feature.
+        groups: file that names the group of each record instead: one column or array, in the
+            order of the private file or of the training rows of the named set.
         data_folder: where files of named sets stand; the default is BALLOTINE_DATA.
         download: whether a named set may be downloaded.
     """
@@ -52,12 +58,15 @@ class DataSpec:
     public: str | Path | None = None
     test: str | Path | None = None
     target: str | None = None
+    targets: tuple[str, ...] | None = None
     schema: str | Path | Schema | None = None
     classes: tuple[str | int, ...] | None = None
     public_rows: Amount | None = None
     test_rows: Amount | None = None
     public_labels: bool | None = None
     split_seed: int = 0
+    group_column: str | None = None
+    groups: str | Path | None = None
     data_folder: str | Path | None = None
     download: bool = True
 
@@ -69,6 +78,11 @@ class DataSpec:
             raise ParameterError("give either source (a named set) or files, not both")
         if self.split_seed < 0:
             raise ParameterError("split_seed must not be negative")
+        if self.group_column is not None and self.groups is not None:
+            raise ParameterError("groups come from a column or from a file, not from both")
+        if self.group_column is not None and self.source is not None:
+            raise ParameterError("a named set has no column of groups: give a file of groups")
+        _check_targets(self.targets, self.target, self.classes)
         for name in ("public_rows", "test_rows"):
             _check_amount(name, getattr(self, name))
         if self.classes is not None:
@@ -85,11 +99,12 @@ class Dataset:
     Attributes:
         name: the named set, or the name of the private file.
         records: what recognises the private records, whatever schema they are read by.
-        X_private: features of the private records; y_private: their classes' positions.
+        X_private: features of the private records; y_private: their classes' positions, or,
+            with several labels per record, 0, 1 and −1 (unknown), shape (records, labels).
         X_public: features of the public rows, to be answered in this order.
         y_public: labels of the public rows for evaluation, or None.
         X_test: features of labelled public rows for testing, or None; y_test: their labels.
-        classes: the classes, in the order in which labels count them.
+        classes: the classes, in the order in which labels count them; or the labels' names.
         classes_from: where the set of classes was learnt.
         preprocessing_from: where ranges, levels and fills come from; "none": arrays as given.
         public_from: where the public rows come from. Rows taken out of the private file are
@@ -99,6 +114,7 @@ class Dataset:
         origin: where a named set came from, or "files".
         verified: whether a pinned checksum vouches for a named set; None for files.
         notes: what the user should be told; nothing in it depends on private rows.
+        groups: the name of each private record's group, if records have groups.
     """
 
     name: str
@@ -118,6 +134,12 @@ class Dataset:
     origin: str = "files"
     verified: bool | None = None
     notes: tuple[str, ...] = ()
+    groups: Labels | None = None
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether a record may have several labels."""
+        return self.y_private.ndim == 2
 
     @property
     def n_features(self) -> int:
@@ -161,6 +183,21 @@ def need_rows(public: int, private: int) -> None:
         raise DataError("the public pool is empty: there is nothing to answer")
     if private < 1:
         raise DataError("no private rows are left to learn from")
+
+
+def _check_targets(
+    targets: tuple[str, ...] | None, target: str | None, classes: tuple[str | int, ...] | None
+) -> None:
+    if targets is None:
+        return
+    if target is not None or classes is not None:
+        raise ParameterError(
+            "targets are labels of 0 and 1: give neither target nor classes beside them"
+        )
+    if not targets or not all(name.strip() for name in targets):
+        raise ParameterError("targets must name at least one label")
+    if len(set(targets)) < len(targets):
+        raise ParameterError("targets name a label twice")
 
 
 def _check_amount(name: str, rows: Amount | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,12 @@ from ballotine.data.dataset import (
     split,
 )
 from ballotine.data.encode import Encoder
-from ballotine.data.rows import ArrayRows, Classes, Rows, TableRows, as_table
+from ballotine.data.groups import check_length, read_groups
+from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
 from ballotine.data.schema import MOST_LEVELS, Schema
 from ballotine.data.sources import column_names, read_arrays, source_kind
 from ballotine.data.table import require_columns
+from ballotine.data.target import Classes, Target
 from ballotine.errors import DataError, ParameterError
 from ballotine.text import printable, quoted
 
@@ -60,6 +63,7 @@ def from_files(spec: DataSpec) -> Dataset:
         public_from=public_from,
         feature_names=encoder.feature_names if encoder else None,
         notes=_remarks(encoder, public) if preprocessing_from == "schema" else (),
+        groups=private.grouped(),
     )
 
 
@@ -70,32 +74,43 @@ _Sources = tuple[Any, Any, Any]
 def _sources(spec: DataSpec, schema: Schema | None) -> _Sources:
     kinds = {source_kind(path) for path in (spec.private, spec.public, spec.test) if path}
     if schema is not None or kinds == {"table"}:
-        return _table_sources(spec, schema)
-    if kinds == {"arrays"}:
-        return _array_sources(spec)
-    raise DataError("some files hold feature arrays and some named columns; use one kind")
+        private, public, test = _table_sources(spec, schema)
+    elif kinds == {"arrays"}:
+        private, public, test = _array_sources(spec)
+    else:
+        raise DataError("some files hold feature arrays and some named columns; use one kind")
+    if spec.groups is not None:
+        groups = read_groups(spec.groups)
+        check_length(groups, private.count(), _PRIVATE)
+        private = replace(private, groups=groups)
+    return private, public, test
 
 
 def _array_sources(spec: DataSpec) -> _Sources:
+    if spec.group_column is not None:
+        raise ParameterError("feature arrays have no column of groups: give a file of groups")
+    several = None if spec.targets is None else Target(spec.targets, several=True)
+
     def rows(path: str | Path | None, where: str) -> ArrayRows | None:
         if path is None:
             return None
         arrays = read_arrays(path)
-        return ArrayRows.from_arrays(arrays.X, arrays.y, where)
+        return ArrayRows.from_arrays(arrays.X, arrays.y, where, several)
 
     test = rows(spec.test, _TEST)
     assert spec.private is not None
     arrays = read_arrays(spec.private)
     if test is None and arrays.X_test is not None:
-        test = ArrayRows.from_arrays(arrays.X_test, arrays.y_test, _TEST)
-    private = ArrayRows.from_arrays(arrays.X, arrays.y, _PRIVATE)
+        test = ArrayRows.from_arrays(arrays.X_test, arrays.y_test, _TEST, several)
+    private = ArrayRows.from_arrays(arrays.X, arrays.y, _PRIVATE, several)
     return private, rows(spec.public, _PUBLIC), test
 
 
 def _table_sources(spec: DataSpec, schema: Schema | None) -> _Sources:
     target = _target(spec, schema)
+    _check_features(schema, target, spec.group_column)
 
-    def rows(path: str | Path | None, where: str, *, labelled: bool) -> TableRows | None:
+    def rows(path: str | Path | None, where: str, needed: tuple[str, ...]) -> TableRows | None:
         if path is None:
             return None
         if source_kind(path) == "arrays":
@@ -104,18 +119,35 @@ def _table_sources(spec: DataSpec, schema: Schema | None) -> _Sources:
             source = TableRows.from_table(table, target, where)
         else:
             source = TableRows.from_file(path, target, where)
-        if labelled:
-            require_columns(source.names, [target], where)
-        return source
+        require_columns(source.names, needed, where)
+        return replace(source, column=spec.group_column)
 
+    grouped = () if spec.group_column is None else (spec.group_column,)
     return (
-        rows(spec.private, _PRIVATE, labelled=True),
-        rows(spec.public, _PUBLIC, labelled=False),
-        rows(spec.test, _TEST, labelled=True),
+        rows(spec.private, _PRIVATE, (*target.columns, *grouped)),
+        rows(spec.public, _PUBLIC, ()),
+        rows(spec.test, _TEST, target.columns),
     )
 
 
-def _target(spec: DataSpec, schema: Schema | None) -> str:
+def _check_features(schema: Schema | None, target: Target, column: str | None) -> None:
+    features = schema.columns if schema else {}
+    for name in (*target.columns, *([column] if column else ())):
+        if name in features:
+            raise ParameterError(f"column '{printable(name)}' cannot be a feature of the schema")
+    if column in target.columns:
+        raise ParameterError(f"column '{printable(column)}' cannot name both groups and labels")
+
+
+def _target(spec: DataSpec, schema: Schema | None) -> Target:
+    if spec.targets is not None:
+        if schema is not None and (schema.target is not None or schema.classes is not None):
+            raise ParameterError("with several targets the schema names neither target nor classes")
+        return Target(spec.targets, several=True)
+    return Target.one(_target_column(spec, schema))
+
+
+def _target_column(spec: DataSpec, schema: Schema | None) -> str:
     named = schema.target if schema else None
     if spec.target is not None and named is not None and spec.target != named:
         raise ParameterError(
@@ -168,14 +200,12 @@ def _encoder(
     if schema is not None:
         return Encoder(schema), "schema"
     _same_columns(private, public)
-    table = public.table()
-    if private.target in table.column_names:
-        table = table.drop_columns([private.target])
+    table = public.table().select(list(public.features))
     return Encoder(Schema.from_public(table, where=_PUBLIC)), "public data"
 
 
 def _same_columns(private: TableRows, public: TableRows) -> None:
-    mine, theirs = set(private.names) - {private.target}, set(public.names) - {public.target}
+    mine, theirs = set(private.features), set(public.features)
     only = [name for name in private.names if name in mine - theirs]
     other = [name for name in public.names if name in theirs - mine]
     if only or other:
@@ -187,6 +217,8 @@ def _same_columns(private: TableRows, public: TableRows) -> None:
 def _classes(
     spec: DataSpec, schema: Schema | None, private: Rows, labelled_public: Rows | None
 ) -> tuple[Classes, ClassesFrom]:
+    if spec.targets is not None:
+        return spec.targets, "schema"
     declared = spec.classes or (schema.classes if schema else None)
     if declared:
         return declared, "schema"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -66,13 +66,13 @@ def records_of(X: Table, y: Labels | None) -> Records:
     return _records(X, y, [b""] * len(X))
 
 
-def records_in(table: pa.Table, target: str, labels: Labels) -> Records:
+def records_in(table: pa.Table, targets: Collection[str], labels: Labels) -> Records:
     """The records of a table, its cells as they stand in the file.
 
     A cell that reads as a number counts by its value, any other by its text, so a table of
     numbers has the records of the equal array. The columns count in their order.
     """
-    columns = [cells(table[name]) for name in table.column_names if name != target]
+    columns = [cells(table[name]) for name in table.column_names if name not in targets]
     X = np.column_stack([values for values, _ in columns])
     if all(texts is None for _, texts in columns):
         return records_of(X, labels)

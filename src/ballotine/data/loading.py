@@ -8,12 +8,14 @@ from ballotine.data.dataset import Dataset, DataSpec, PreprocessingFrom, amount_
 from ballotine.data.encode import Encoder
 from ballotine.data.fetch import Progress
 from ballotine.data.from_files import from_files
+from ballotine.data.groups import check_length, read_groups
 from ballotine.data.identity import records_of
 from ballotine.data.named import NamedSet, get
 from ballotine.data.rows import as_table
 from ballotine.data.schema import Schema
 from ballotine.data.sources import Arrays
-from ballotine.errors import DataError, ParameterError
+from ballotine.data.target import label_words
+from ballotine.errors import ParameterError
 from ballotine.types import IntArray, Table
 
 PUBLIC_SHARE, TEST_SHARE = 0.25, 0.15
@@ -38,14 +40,16 @@ def load(spec: DataSpec, progress: Progress | None = None) -> Dataset:
 
 
 def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
-    if named.y.ndim > 1:
-        raise DataError(
-            f"'{named.entry.name}' is a multi-label set; a run needs one class per record"
-        )
-    if spec.schema is not None or spec.target is not None or spec.classes is not None:
-        raise ParameterError("a named set brings its own schema, target and classes")
-    private, public, test = _named_parts(named, spec)
-    records = records_of(private[0], np.asarray(named.classes)[private[1]])
+    given = (spec.schema, spec.target, spec.targets, spec.classes)
+    if any(part is not None for part in given):
+        raise ParameterError("a named set brings its own schema, targets and classes")
+    groups = None if spec.groups is None else read_groups(spec.groups)
+    if groups is not None:
+        check_length(groups, len(named.X), f"the set '{named.entry.name}'")
+    private, public, test, kept = _named_parts(named, spec)
+    several = named.y.ndim == 2
+    words = label_words(private[1] if several else np.asarray(named.classes)[private[1]])
+    records = records_of(private[0], words)
     preprocessing: PreprocessingFrom = "schema"
     if not named.scaled:
         private, public, test = _scaled_by_public(named, private, public, test)
@@ -68,22 +72,26 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
         origin=named.origin,
         verified=named.verified,
         notes=named.notes,
+        groups=None if groups is None else groups[kept],
     )
 
 
 _Labelled = tuple[Table, IntArray]
 
 
-def _named_parts(named: NamedSet, spec: DataSpec) -> tuple[_Labelled, _Labelled, _Labelled]:
-    X, y = named.X, named.y
+def _named_parts(
+    named: NamedSet, spec: DataSpec
+) -> tuple[_Labelled, _Labelled, _Labelled, IntArray]:
+    """Private, public and test rows, and which rows of the set stay private."""
+    X, y = named.X, named.y.astype(np.int64)
     if named.X_test is None or named.y_test is None:
         public_rows = PUBLIC_SHARE if spec.public_rows is None else spec.public_rows
         test_rows = TEST_SHARE if spec.test_rows is None else spec.test_rows
         sizes = [amount_of(public_rows, len(X)), amount_of(test_rows, len(X))]
         public, test, rest = split(len(X), sizes, spec.split_seed)
         need_rows(len(public), len(rest))
-        return (X[rest], y[rest]), (X[public], y[public]), (X[test], y[test])
-    pool, pool_y = named.X_test, named.y_test
+        return (X[rest], y[rest]), (X[public], y[public]), (X[test], y[test]), rest
+    pool, pool_y = named.X_test, named.y_test.astype(np.int64)
     public_rows = POOL_SHARE if spec.public_rows is None else spec.public_rows
     n_public = amount_of(public_rows, len(pool))
     n_test = (
@@ -91,13 +99,14 @@ def _named_parts(named: NamedSet, spec: DataSpec) -> tuple[_Labelled, _Labelled,
     )
     public, test, _ = split(len(pool), [n_public, max(n_test, 0)], spec.split_seed)
     need_rows(len(public), len(X))
-    return (X, y), (pool[public], pool_y[public]), (pool[test], pool_y[test])
+    parts = (X, y), (pool[public], pool_y[public]), (pool[test], pool_y[test])
+    return (*parts, np.arange(len(X)))
 
 
 def _scaled_by_public(named: NamedSet, *parts: _Labelled) -> tuple[_Labelled, _Labelled, _Labelled]:
     """Bring a numeric table into [0, 1] by the range of its public rows alone."""
     names = named.feature_names or [f"x{index}" for index in range(named.X.shape[1])]
-    tables = [as_table(Arrays(X), names, "", named.entry.name) for X, _ in parts]
+    tables = [as_table(Arrays(X), names, None, named.entry.name) for X, _ in parts]
     encoder = Encoder(Schema.from_public(tables[1], where="the public data"))
     private, public, test = (
         (encoder.transform(table), y) for table, (_, y) in zip(tables, parts, strict=True)

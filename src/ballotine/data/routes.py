@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from ballotine.data.fetch import (
     Progress,
     RouteError,
@@ -22,8 +20,8 @@ from ballotine.data.fetch import (
 from ballotine.data.identity import fingerprint
 from ballotine.data.readers import Part, Raw
 from ballotine.data.registry import Entry, File
+from ballotine.data.target import label_words
 from ballotine.errors import DataError, DataUnavailableError
-from ballotine.types import Labels
 
 _SALT = b"ballotine named set"
 
@@ -61,7 +59,7 @@ def find(known: Entry, folder: Path | None, online: bool, progress: Progress) ->
 def contents(raw: Raw) -> tuple[str, ...]:
     """Fingerprints of the training and the test rows, independent of file and row order."""
     parts = [raw.train] + ([raw.test] if raw.test else [])
-    return tuple(fingerprint(part.X, _words(part.y), _SALT) for part in parts)
+    return tuple(fingerprint(part.X, label_words(part.y), _SALT) for part in parts)
 
 
 def _routes(
@@ -193,11 +191,6 @@ def _reordered(
 def _bare(name: object) -> str:
     """Label names differ in punctuation between collections."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
-
-
-def _words(y: Labels) -> Labels:
-    """A label per row: the class, or the row of a 0/1 matrix as one word."""
-    return y if y.ndim == 1 else np.asarray(["".join(map(str, row)) for row in y.tolist()])
 
 
 def _unavailable(known: Entry, tried: list[str], online: bool) -> str:

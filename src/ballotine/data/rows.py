@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from ballotine.data.encode import Encoder, as_features
+from ballotine.data.groups import group_names
 from ballotine.data.identity import Records, joined, records_in, records_of
 from ballotine.data.sources import Arrays, column_names, read_batches
-from ballotine.data.table import as_column, class_indices, classes_of, require_columns, texts
+from ballotine.data.table import as_column, class_indices, classes_of, require_columns
+from ballotine.data.target import Classes, Target, label_matrix, label_words
 from ballotine.errors import DataError
 from ballotine.types import IntArray, Labels, Table
-
-Classes = tuple[str | int, ...]
 
 
 class Arrived(NamedTuple):
@@ -51,38 +51,56 @@ class Rows(Protocol):
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
     ) -> Arrived:
-        """Features, class positions if classes are given, and records if asked for."""
+        """Features, labels if classes are given, and records if asked for."""
+
+    def grouped(self) -> Labels | None:
+        """The group of each row, if rows have groups."""
 
 
 @dataclass(frozen=True, eq=False)
 class TableRows:
-    """Rows of a table that is read again, batch by batch, whenever it is needed."""
+    """Rows of a table that is read again, batch by batch, whenever it is needed.
+
+    Attributes:
+        where: what messages call these rows.
+        names: the columns of the table.
+        target: which of them hold labels.
+        batches: reads the table.
+        column: the column that names each row's group, if there is one; it is no feature.
+        groups: the group of each row of the table, from elsewhere.
+        positions: the rows that count, in their order; None: all.
+    """
 
     where: str
     names: tuple[str, ...]
-    target: str
+    target: Target
     batches: Callable[[], Iterator[pa.Table]]
+    column: str | None = None
+    groups: Labels | None = None
     positions: IntArray | None = None
 
     @classmethod
-    def from_file(cls, path: str | Path, target: str, where: str) -> Self:
+    def from_file(cls, path: str | Path, target: Target, where: str) -> Self:
         """The rows of a CSV, Parquet or column .npz file."""
         return cls(where, tuple(column_names(path)), target, lambda: read_batches(path))
 
     @classmethod
-    def from_table(cls, table: pa.Table, target: str, where: str) -> Self:
+    def from_table(cls, table: pa.Table, target: Target, where: str) -> Self:
         """The rows of a table in memory."""
         return cls(where, tuple(table.column_names), target, lambda: iter([table]))
 
     @property
+    def features(self) -> tuple[str, ...]:
+        """The columns that hold neither labels nor groups."""
+        aside = {*self.target.columns, self.column}
+        return tuple(name for name in self.names if name not in aside)
+
+    @property
     def labelled(self) -> bool:
-        """Whether there is a target column without gaps."""
-        if self.target not in self.names:
+        """Whether there are label columns, a single one without gaps."""
+        if not self.target.complete(self.names):
             return False
-        return not any(
-            texts(batch[self.target], self.target, self.where).null_count
-            for batch in self.selected()
-        )
+        return all(self.target.gapless(batch, self.where) for batch in self.selected())
 
     def count(self) -> int:
         """How many rows there are."""
@@ -100,11 +118,10 @@ class TableRows:
 
     def found_classes(self) -> Classes:
         """The classes that occur in the target column."""
-        require_columns(self.names, [self.target], self.where)
-        column = pa.chunked_array(
-            [chunk for batch in self.selected() for chunk in batch[self.target].chunks]
-        )
-        return classes_of(column, self.target, self.where)
+        (target,) = self.target.columns
+        require_columns(self.names, [target], self.where)
+        chunks = [chunk for batch in self.selected() for chunk in batch[target].chunks]
+        return classes_of(pa.chunked_array(chunks), target, self.where)
 
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
@@ -112,24 +129,41 @@ class TableRows:
         """Encode batch by batch, so that the texts are never all in memory."""
         assert encoder is not None
         if classes is not None:
-            require_columns(self.names, [self.target], self.where)
+            require_columns(self.names, self.target.columns, self.where)
         features: list[Table] = []
         labels: list[IntArray] = []
         records: list[Records] = []
         for batch in self.selected():
             features.append(encoder.transform(batch, self.where))
             if classes is not None:
-                column = batch[self.target]
-                labels.append(class_indices(column, classes, self.target, self.where))
+                labels.append(self.target.read(batch, classes, self.where))
                 if identify:
-                    names = np.asarray(classes)[labels[-1]]
-                    records.append(records_in(batch, self.target, names))
+                    known = labels[-1] if self.target.several else np.asarray(classes)[labels[-1]]
+                    records.append(records_in(batch, self.target.columns, label_words(known)))
         X, y = np.concatenate(features), np.concatenate(labels) if labels else None
-        if self.positions is not None and (np.diff(self.positions) <= 0).any():
-            # Rows come in the order of the file; the selection wanted its own.
-            order = np.argsort(np.argsort(self.positions))
+        order = self._order()
+        if order is not None:
             X, y = X[order], None if y is None else y[order]
         return Arrived(X, y, joined(records) if records else None)
+
+    def grouped(self) -> Labels | None:
+        """The group of each row, from the column or from elsewhere."""
+        if self.groups is not None:
+            return self.groups if self.positions is None else self.groups[self.positions]
+        if self.column is None:
+            return None
+        require_columns(self.names, [self.column], self.where)
+        names = np.concatenate(
+            [group_names(batch[self.column], self.column, self.where) for batch in self.selected()]
+        )
+        order = self._order()
+        return names if order is None else names[order]
+
+    def _order(self) -> IntArray | None:
+        """Rows come in the order of the file; the selection may want its own."""
+        if self.positions is None or not (np.diff(self.positions) <= 0).any():
+            return None
+        return np.argsort(np.argsort(self.positions))
 
     def selected(self) -> Iterator[pa.Table]:
         """The selected rows in batches, in the order of the file."""
@@ -152,12 +186,24 @@ class ArrayRows:
     where: str
     X: Table
     y: Labels | None
+    groups: Labels | None = None
 
     @classmethod
-    def from_arrays(cls, X: Table, y: Labels | None, where: str) -> Self:
-        """Check the arrays; the features are flattened to rows of floats."""
+    def from_arrays(
+        cls, X: Table, y: Labels | None, where: str, target: Target | None = None
+    ) -> Self:
+        """Check the arrays; the features are flattened to rows of floats.
+
+        Args:
+            X: features.
+            y: labels: one per row, or, with several of them, one column for each.
+            where: what messages call these rows.
+            target: names the labels, if rows may have several.
+        """
         features = as_features(X, where)
-        if y is not None and (np.ndim(y) != 1 or len(y) != len(features)):
+        if y is not None and target is not None:
+            y = label_matrix(y, len(target.columns), where)
+        if y is not None and (np.ndim(y) != (2 if target else 1) or len(y) != len(features)):
             raise DataError(
                 f"the labels of {where} must be one per row: there are {len(features)} rows "
                 f"and labels of shape {np.shape(y)}"
@@ -176,7 +222,8 @@ class ArrayRows:
     def select(self, positions: IntArray, where: str) -> Self:
         """Only these rows, in this order."""
         y = None if self.y is None else np.asarray(self.y)[positions]
-        return replace(self, where=where, X=self.X[positions], y=y)
+        groups = None if self.groups is None else self.groups[positions]
+        return replace(self, where=where, X=self.X[positions], y=y, groups=groups)
 
     def found_classes(self) -> Classes:
         """The classes that occur among the labels."""
@@ -185,21 +232,33 @@ class ArrayRows:
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
     ) -> Arrived:
-        """The features, class positions if classes are given, and records if asked for."""
+        """The features, labels if classes are given, and records if asked for."""
         del encoder
         if classes is None:
             return Arrived(self.X, None, None)
+        given = self._labels()
+        if given.ndim == 2:
+            return Arrived(self.X, given, self._records(given) if identify else None)
         y = class_indices(self._column(), classes, "y", self.where)
-        records = records_of(self.X, np.asarray(classes)[y]) if identify else None
-        return Arrived(self.X, y, records)
+        return Arrived(self.X, y, self._records(np.asarray(classes)[y]) if identify else None)
 
-    def _column(self) -> pa.ChunkedArray:
+    def grouped(self) -> Labels | None:
+        """The group of each row, if rows have groups."""
+        return self.groups
+
+    def _records(self, labels: Labels) -> Records:
+        return records_of(self.X, label_words(labels))
+
+    def _labels(self) -> Labels:
         if self.y is None:
             raise DataError(f"{self.where} holds no labels: there is no array y")
-        return as_column(self.y, "y", self.where)
+        return np.asarray(self.y)
+
+    def _column(self) -> pa.ChunkedArray:
+        return as_column(self._labels(), "y", self.where)
 
 
-def as_table(arrays: Arrays, names: Sequence[str], target: str, where: str) -> pa.Table:
+def as_table(arrays: Arrays, names: Sequence[str], target: Target | None, where: str) -> pa.Table:
     """A feature array as a table whose columns a schema names, in its order."""
     X = np.asarray(arrays.X)
     if X.ndim != 2 or X.shape[1] != len(names):
@@ -208,6 +267,6 @@ def as_table(arrays: Arrays, names: Sequence[str], target: str, where: str) -> p
             f"but the schema describes {len(names)} columns"
         )
     columns = {name: as_column(X[:, index], name, where) for index, name in enumerate(names)}
-    if arrays.y is not None:
-        columns[target] = as_column(arrays.y, target, where)
+    if arrays.y is not None and target is not None:
+        columns |= target.as_columns(arrays.y, where)
     return pa.table(columns)

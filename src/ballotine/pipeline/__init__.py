@@ -1,12 +1,15 @@
 """The whole road: as an estimator, and as a run described by one file."""
 
-from ballotine.pipeline.classifier import DeltaWarning, PateClassifier
+from ballotine.pipeline.classifier import PateClassifier
 from ballotine.pipeline.folder import RunFolder, create_folder, open_folder
-from ballotine.pipeline.run import Run, RunResult
+from ballotine.pipeline.result import RunResult
+from ballotine.pipeline.run import Run
 from ballotine.pipeline.runfile import RunFile, embedded
+from ballotine.pipeline.warn import BiasWarning, DeltaWarning
 from ballotine.progress import Progress
 
 __all__ = [
+    "BiasWarning",
     "DeltaWarning",
     "PateClassifier",
     "Progress",

@@ -1,4 +1,4 @@
-"""Released answers as a Parquet file: row, status, class."""
+"""Released answers as a Parquet file: row, status, and the class or the labels."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ballotine.types import ABSTAIN
-from ballotine.voting import UNASKED, Answers
+from ballotine.voting import Answers
 
 
 def write_answers(path: Path, answers: Answers) -> None:
-    """One line per public row, in the pool's order."""
+    """One line per public row, in the pool's order.
+
+    The column ``answer`` holds the class. With several labels there is a column ``answer:NAME``
+    for each: 1, 0, or nothing where that label has no answer.
+    """
     status = np.full(len(answers), "answered", dtype=object)
-    status[answers.labels == ABSTAIN] = "abstained"
-    status[answers.labels == UNASKED] = "unasked"
-    named = [None if name is np.ma.masked else name for name in answers.named.tolist()]
-    table = pa.table(
-        {
-            "row": pa.array(np.arange(len(answers)), pa.int64()),
-            "status": pa.array(status.tolist(), pa.string()),
-            "answer": pa.array(named, from_pandas=True),
-        }
-    )
-    pq.write_table(table, path)
+    status[answers.abstained] = "abstained"
+    status[~answers.asked] = "unasked"
+    columns = {
+        "row": pa.array(np.arange(len(answers)), pa.int64()),
+        "status": pa.array(status.tolist(), pa.string()),
+    }
+    pq.write_table(pa.table(columns | _answers(answers)), path)
+
+
+def _answers(answers: Answers) -> dict[str, pa.Array]:
+    if not answers.multilabel:
+        return {"answer": pa.array(answers.named.tolist(), from_pandas=True)}
+    return {
+        f"answer:{name}": pa.array(answers.named[:, place].tolist(), pa.int8())
+        for place, name in enumerate(answers.classes.tolist())
+    }

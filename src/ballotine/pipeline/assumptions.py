@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Guarantee
 from ballotine.privacy.ledger import Ledger
+from ballotine.text import quoted
+from ballotine.voting.individual import NOTE, IndividualPlan
 from ballotine.voting.promise import guarantee_of
 
+ONE_TEACHER = (
+    "each private record is one row, seen by one teacher; a person with several rows is "
+    "protected row by row, not as a whole"
+)
+SEVERAL_TEACHERS = (
+    "each private record is one row, seen by as many teachers as its group's plan says; a person "
+    "with several rows is protected row by row, not as a whole"
+)
 ALWAYS = (
-    (
-        "each private record is one row, seen by one teacher; a person with several rows is "
-        "protected row by row, not as a whole"
-    ),
     "the number of private records and of teachers is public",
     (
         "the settings (teachers, noise, threshold, budget) were chosen without looking at the "
@@ -30,6 +38,10 @@ PREPARED_ELSEWHERE = (
     "the arrays were used as given; if their features were prepared with statistics of all "
     "private records (scaling, selection, embeddings), that is not counted"
 )
+STRAIGHT = (
+    "records of {} need no privacy, which is public and their owners' choice: they "
+    "may reach the student as they are, and no guarantee covers them"
+)
 ALONE = "this object's ledger in memory (other uses of these records are not counted)"
 
 
@@ -39,16 +51,29 @@ def make_guarantee(
     noise: NoiseSource,
     *,
     classes_from_private: bool,
+    plan: IndividualPlan | None = None,
     extra: tuple[str, ...] = (),
 ) -> Guarantee:
     """The guarantee of everything in the ledger, with all that it rests on."""
     conditional = [text for text in (partition.assumption,) if text]
     if classes_from_private:
         conditional.append(CLASSES_FROM_PRIVATE)
-    return guarantee_of(
+    guarantee = guarantee_of(
         ledger,
         noise,
         conditional=(*conditional, *extra),
-        usual=ALWAYS,
+        usual=_usual(plan),
         where=ALONE if ledger.path is None else "all runs in the ledger of these records",
     )
+    if plan is None or plan.standard:
+        return guarantee
+    return replace(guarantee, notes=(*guarantee.notes, NOTE))
+
+
+def _usual(plan: IndividualPlan | None) -> tuple[str, ...]:
+    """What every run assumes, and what its plan adds."""
+    if plan is None:
+        return (ONE_TEACHER, *ALWAYS)
+    copies = any(group.reach.teachers > 1 for group in plan.groups)
+    straight = (STRAIGHT.format(quoted(plan.exempt)),) if plan.exempt else ()
+    return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *straight)

@@ -11,34 +11,24 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from ballotine.data import fingerprint, row_keys
-from ballotine.data.partition import make_partition
+from ballotine.data import fingerprint
+from ballotine.data.target import label_words
 from ballotine.errors import AbstainedError, DataError, ParameterError
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import make_guarantee
+from ballotine.pipeline.procedure import Procedure, Rules
+from ballotine.pipeline.targets import encode_classes, encode_labels
+from ballotine.pipeline.training import train_ensemble, train_student
+from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
-from ballotine.privacy.ledger import Ledger
-from ballotine.students import SpreadingClassifier, fit_student
-from ballotine.teachers import Trainer, make_engine
+from ballotine.privacy.ledger import Ledger, Mode
+from ballotine.students import SpreadingClassifier, label_score
+from ballotine.teachers import make_engine
 from ballotine.types import FloatArray, IntArray, Labels, Table
-from ballotine.voting import Answerer, Answers, GNMax, Mechanism, Tallies, query_ids
-
-
-class DeltaWarning(UserWarning):
-    """δ is so large that it allows publishing somebody's record outright."""
-
-
-def warn_about_delta(delta: float, n_records: int) -> str | None:
-    """The sentence for a δ of 1/n or more, or None."""
-    if delta * n_records < 1:
-        return None
-    return (
-        f"δ = {delta:g} is not below 1/n for n = {n_records} private records: a mechanism that "
-        "publishes one random record in full would satisfy it; choose δ well below 1/n"
-    )
+from ballotine.voting import Answers, GNMax, Mechanism
+from ballotine.voting.individual import Scheme
 
 
 def _has_proba(self: PateClassifier) -> bool:
@@ -53,14 +43,27 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ``distill`` trains the student on them. ``predict`` asks the student; before there is
     one, it answers through the mechanism and the ledger, a row always with one answer.
 
+    With a mechanism of several labels, ``y`` is a matrix of 0 and 1 (−1: unknown), and so are
+    answers and predictions; ``score`` is then the mean accuracy over labels.
+
     Parameters:
         teacher: any scikit-learn classifier; None for the nearest neighbour.
         n_teachers: how many shares the private rows are cut into.
         mechanism: how votes become answers; None for GNMax with σ = n_teachers / 5.
         budget: the (ε, δ) that may ever be spent on these rows. There is no default.
         student: any scikit-learn classifier; None for label spreading.
+        individual: budgets by group of records, and how they are taught: `Weighting`,
+            `Upsampling` or `Vanishing`. They bring their own ε: give ``delta``, no ``budget``.
+        mode: when answering stops. "strict": before the data-independent cost passes the
+            budget. "fixed": after ``queries`` different rows, whose smaller, data-dependent ε is
+            then published with noise of its own; give ``delta``, no ``budget``. "paper": on the
+            data-dependent cost, as papers do; what comes out may not be released.
+        queries: how many different public rows ``label`` is given in fixed mode, in all.
+        delta: the δ where there is no budget for everyone.
         classes: the classes, as public knowledge; None reads them from the private
-            labels, and the guarantee then says so.
+            labels, and the guarantee then says so. With several labels: their names or number.
+        thresholds: with several labels, the probability above which a teacher names one: a
+            number, or one per label. Take them from public data.
         partition: "random", or "stratified" (reads labels; the guarantee says so).
         ledger: path of the data set's ledger; None keeps one in memory for this object.
         engine: "local" or "ray".
@@ -76,7 +79,12 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget: Budget | None = None,
         student: Any = None,
         *,
+        individual: Scheme | None = None,
+        mode: str = "strict",
+        queries: int | None = None,
+        delta: float | None = None,
         classes: Any = None,
+        thresholds: Any = 0.5,
         partition: str = "random",
         ledger: Any = None,
         engine: str = "local",
@@ -88,42 +96,65 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mechanism = mechanism
         self.budget = budget
         self.student = student
+        self.individual = individual
+        self.mode = mode
+        self.queries = queries
+        self.delta = delta
         self.classes = classes
+        self.thresholds = thresholds
         self.partition = partition
         self.ledger = ledger
         self.engine = engine
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Table, y: Labels) -> Self:
+    def fit(self, X: Table, y: Labels, groups: Labels | None = None) -> Self:
         """Cut the private rows into shares and train a teacher on each.
 
         Args:
             X: private rows, shape (records, features).
-            y: their classes: numbers or strings.
+            y: their classes: numbers or strings; or 0 and 1, shape (records, labels).
+            groups: the group of each record, where budgets are individual.
         """
-        if not isinstance(self.budget, Budget):
-            raise ParameterError(
-                "a budget is needed and has no default: budget=Budget(epsilon, delta)"
-            )
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=self.n_teachers)
-        check_classification_targets(y)
-        codes = self._encode(y)
-        if (text := warn_about_delta(self.budget.delta, len(X))) is not None:
-            warnings.warn(text, DeltaWarning, stacklevel=2)
+        rules = self._rules()
+        several = rules.mechanism.multilabel
+        X, y = validate_data(
+            self,
+            X,
+            y,
+            dtype=np.float64,
+            multi_output=several,
+            ensure_min_samples=self.n_teachers,
+        )
+        codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
+        names = None if groups is None else np.asarray(groups)
+        check_consistent_length(codes, names)
+        self.procedure_ = Procedure.settle(rules, len(self.classes_), names)
+        self._warn(codes)
         self.noise_ = _noise(self.random_state)
         secret = self.noise_.words("partition", b"", 4)
-        self.partition_ = make_partition(self.partition, codes, self.n_teachers, secret)
+        self.partition_ = self.procedure_.deal(self.partition, codes, secret)
+        words = label_words(codes if several else self.classes_[codes])
         self.ledger_ = Ledger.open(
-            self.ledger, self.budget, lambda salt: fingerprint(X, self.classes_[codes], salt)
+            self.ledger,
+            self.procedure_.terms(self.ledger),
+            lambda salt: fingerprint(X, words, salt),
         )
-        trainer = Trainer(
-            estimator=KNeighborsClassifier(1) if self.teacher is None else self.teacher,
-            classes=len(self.classes_),
+        self.ensemble_ = train_ensemble(
+            self.procedure_,
+            KNeighborsClassifier(1) if self.teacher is None else self.teacher,
+            X,
+            codes,
+            self.partition_,
             secret=secret,
             engine=make_engine(self.engine, self.n_jobs or 1),
+            thresholds=self.thresholds,
         )
-        self.ensemble_ = trainer.train(X, codes, self.partition_)
+        # Kept, because stopping as papers do needs to know what was asked before.
+        self._answerer = self.procedure_.answerer(self.ledger_, self.noise_, self.classes_)
+        straight = self.procedure_.straight
+        self._straight = X[straight], codes[straight]
+        self._pool: dict[bytes, Table] = {}
         self.student_: Any = None
         return self
 
@@ -134,15 +165,18 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "ensemble_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        mechanism = self._mechanism()
-        answerer = Answerer(mechanism, self.ledger_, self.noise_, self.classes_)
-        ids = query_ids(row_keys(X), self.ensemble_.identity, mechanism)
-        return answerer.answer(
-            ids, lambda rows: Tallies.of(self.ensemble_.ballots(X[rows]), len(self.classes_))
-        )
+        ids = self.procedure_.query_ids(X, self.ensemble_.identity)
+        if self.procedure_.rules.mode is Mode.FIXED:
+            self._enlarge_pool(ids, X)
+        answers = self._answerer.answer(ids, lambda rows: self.ensemble_.ballots(X[rows]))
+        if self.procedure_.rules.mode is Mode.FIXED:
+            self._publish()
+        return answers
 
     def distill(self, X: Table, answers: Answers | None = None) -> Self:
         """Train the student on public rows and their answers.
+
+        Records that need no privacy are added as they are, with their own labels.
 
         Args:
             X: public rows.
@@ -153,12 +187,13 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if len(answers) != len(X):
             raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
         student = SpreadingClassifier() if self.student is None else self.student
-        seed = int.from_bytes(self.noise_.words("student", b"", 1)[:3], "big")
-        self.student_ = fit_student(student, X, answers.labels, seed)
+        rows = np.concatenate([X, self._straight[0]])
+        labels = np.concatenate([answers.labels, self._straight[1]])
+        self.student_ = train_student(student, rows, labels, self.noise_)
         return self
 
     def predict(self, X: Table) -> Labels:
-        """The student's classes; before ``distill``, released answers.
+        """The student's classes, or labels; before ``distill``, released answers.
 
         Raises:
             AbstainedError: the mechanism keeps back an answer (before ``distill``).
@@ -169,56 +204,97 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             codes = self._demand(self.label(X))
         else:
             codes = self.student_.predict(validate_data(self, X, dtype=np.float64, reset=False))
-        return self.classes_[codes]
+        return codes if self.procedure_.mechanism.multilabel else self.classes_[codes]
 
     @available_if(_has_proba)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Table) -> FloatArray:
-        """The student's probabilities, one column per class of ``classes_``."""
+        """The student's probabilities, one column per class (or label) of ``classes_``."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
+        if self.procedure_.mechanism.multilabel:
+            labels: FloatArray = self.student_.predict_proba(X)
+            return labels
         result = np.zeros((len(X), len(self.classes_)))
         result[:, self.student_.classes_] = self.student_.predict_proba(X)
         return result
+
+    def score(self, X: Table, y: Labels, sample_weight: Any = None) -> float:
+        """Accuracy; with several labels, the mean accuracy over labels."""
+        if np.ndim(y) == 2:
+            return label_score(self.predict(X), np.asarray(y), sample_weight)
+        return float(super().score(X, y, sample_weight))
 
     @property
     def guarantee_(self) -> Guarantee:
         """What holds for everything released so far, and what it rests on."""
         check_is_fitted(self, "ensemble_")
+        several = self.procedure_.mechanism.multilabel
         return make_guarantee(
             self.ledger_,
             self.partition_,
             self.noise_,
-            classes_from_private=self.classes is None,
+            classes_from_private=self.classes is None and not several,
+            plan=self.procedure_.plan,
         )
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.non_deterministic = self.random_state is None
+        tags.classifier_tags.multi_label = bool(getattr(self.mechanism, "multilabel", False))
         return tags
 
-    def _mechanism(self) -> Mechanism:
-        return GNMax(self.n_teachers / 5) if self.mechanism is None else self.mechanism
+    def _rules(self) -> Rules:
+        return Rules(
+            mechanism=GNMax(self.n_teachers / 5) if self.mechanism is None else self.mechanism,
+            teachers=self.n_teachers,
+            mode=_mode(self.mode),
+            budget=self.budget,
+            delta=self.delta,
+            individual=self.individual,
+            queries=self.queries,
+        )
 
-    def _encode(self, y: Labels) -> IntArray:
-        """Class numbers; the classes come from the public list if there is one."""
-        self.classes_ = np.unique(y if self.classes is None else np.asarray(self.classes))
-        if len(self.classes_) < 2:
-            raise DataError("a vote needs at least two classes, and the labels hold one class")
-        codes = np.searchsorted(self.classes_, y)
-        if np.any(self.classes_[np.minimum(codes, len(self.classes_) - 1)] != y):
-            raise DataError("some private labels are not among the given classes")
-        return codes.astype(np.int64)
+    def _warn(self, codes: IntArray) -> None:
+        """What the holder should know before anything is released."""
+        protected = len(codes) - len(self.procedure_.straight)
+        if (text := warn_about_delta(self.procedure_.delta, protected)) is not None:
+            warnings.warn(text, DeltaWarning, stacklevel=3)
+        if (text := warn_about_bias(self.procedure_, codes)) is not None:
+            warnings.warn(text, BiasWarning, stacklevel=3)
+
+    def _enlarge_pool(self, ids: list[bytes], X: Table) -> None:
+        """In fixed mode the rows are known beforehand: neither fewer nor more."""
+        pool = self._pool | dict(zip(ids, X, strict=True))
+        if len(pool) > (self.queries or 0):
+            raise ParameterError(
+                f"{self.queries} queries were fixed beforehand, and these rows would make "
+                f"{len(pool)}"
+            )
+        self._pool = pool
+
+    def _publish(self) -> None:
+        if len(self._pool) == self.queries:
+            ballots = self.ensemble_.ballots(np.stack(list(self._pool.values())))
+            self.procedure_.publish(self.ledger_, list(self._pool), ballots, self.noise_)
 
     def _demand(self, answers: Answers) -> IntArray:
         if not answers.asked.all():
-            raise self.ledger_.refusal(self._mechanism().events(len(self.classes_)))
-        if not answers.answered.all():
-            missing = int(answers.abstained.sum())
+            raise self.ledger_.refusal(self._answerer.charge())
+        if (missing := int(np.count_nonzero(answers.labels < 0))) > 0:
             raise AbstainedError(
-                f"the mechanism abstained on {missing} of {len(answers)} rows; use label() to see "
+                f"the mechanism abstained on {missing} of {answers.labels.size} "
+                f"{'labels' if answers.multilabel else 'rows'}; use label() to see "
                 "which, or distill() a student, which answers every row",
                 abstained=missing,
             )
         return answers.labels
+
+
+def _mode(name: str) -> Mode:
+    try:
+        return Mode(name)
+    except ValueError:
+        known = ", ".join(mode.value for mode in Mode)
+        raise ParameterError(f"unknown mode {name!r}; choose one of {known}") from None
 
 
 def _noise(random_state: Any) -> NoiseSource:

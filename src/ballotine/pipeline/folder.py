@@ -85,6 +85,10 @@ class RunFolder:
         """Every teacher's vote on every query."""
         return self.private / "ballots.npy"
 
+    def mark(self, what: Path) -> Path:
+        """What a kept result was made from."""
+        return self.private / f"{what.name}.mark"
+
     @property
     def problems(self) -> Path:
         """Teachers that failed, for the holder's eyes only."""

@@ -7,15 +7,12 @@ is resumed; spending is the ledger's business and survives on its own.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ballotine.data import Dataset, DataSpec, load, row_keys
-from ballotine.data.partition import Partition, make_partition
-from ballotine.errors import BallotineError, RunFolderError
+from ballotine.data import Dataset, load, row_keys
+from ballotine.data.partition import Partition
+from ballotine.errors import BallotineError, DataError, RunFolderError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
@@ -24,57 +21,34 @@ from ballotine.pipeline.assumptions import (
     PUBLIC_FROM_PRIVATE,
     make_guarantee,
 )
-from ballotine.pipeline.classifier import warn_about_delta
 from ballotine.pipeline.estimators import make_estimator
-from ballotine.pipeline.evaluate import Evaluation, ceiling, evaluate, label_accuracy
+from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
-from ballotine.pipeline.history import cost_history, runs_in
+from ballotine.pipeline.groups import group_accounts
+from ballotine.pipeline.kept import (
+    claim_teachers,
+    forget,
+    is_kept,
+    keep,
+    keep_ballots,
+    kept_ballots,
+    mark_of,
+    shares,
+)
+from ballotine.pipeline.procedure import Procedure
+from ballotine.pipeline.result import Account, RunResult
 from ballotine.pipeline.runfile import RunFile
-from ballotine.privacy.guarantee import Guarantee
-from ballotine.privacy.ledger import Anchor, Ledger, read_anchor, verify
+from ballotine.pipeline.training import train_ensemble, train_student, with_straight
+from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
+from ballotine.privacy.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.progress import Progress, Silent
-from ballotine.students import Student, fit_student
-from ballotine.teachers import Ensemble, TeacherStore, Trainer, make_engine
-from ballotine.types import IntArray
-from ballotine.voting import Answerer, Answers, Tallies, query_ids
+from ballotine.students import MultiLabelStudent, Student, unanswered
+from ballotine.teachers import Ensemble, TeacherStore, make_engine
+from ballotine.text import quoted
+from ballotine.types import Table
+from ballotine.voting import Answers
 
 log = logging.getLogger("ballotine.run")
-
-
-@dataclass(frozen=True)
-class Account:
-    """What the ledger says about itself when the run ends.
-
-    Attributes:
-        anchor: where the ledger's chain stands.
-        epsilon: what the answers given so far were charged: the meter.
-        history: the meter after each batch, over all runs.
-        runs: how many runs have spent from it.
-    """
-
-    anchor: Anchor
-    epsilon: float
-    history: list[dict[str, Any]]
-    runs: int
-
-
-@dataclass
-class RunResult:
-    """What a finished run knows about itself; all of it may be shown."""
-
-    settings: RunFile
-    folder: RunFolder
-    dataset: Dataset = field(repr=False)
-    partition: Partition = field(repr=False)
-    answers: Answers
-    student: Student
-    guarantee: Guarantee
-    account: Account
-    evaluation: Evaluation | None = None
-    label_accuracy: float | None = None
-    ceiling: float | None = None
-    warnings: tuple[str, ...] = ()
-    broken_teachers: bool = False
 
 
 class Run:
@@ -87,7 +61,6 @@ class Run:
         self.folder = folder
         self.progress = progress or Silent()
         self.noise: NoiseSource = source(settings.run.seed)
-        self.mechanism = settings.voting.build()
         self.teacher = make_estimator(settings.teachers.kind, settings.teachers.options, "teachers")
         self.learner = make_estimator(settings.student.kind, settings.student.options, "student")
 
@@ -97,19 +70,20 @@ class Run:
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
         secret = self._secret()
         try:
-            dataset = load(self._data_spec())
-            partition = self._partition(dataset, secret)
-            book = self._open_ledger(dataset)
+            dataset = load(self.settings.data_spec())
+            procedure = self._settle(dataset)
+            partition = self._partition(dataset, procedure, secret)
+            book = self._open_ledger(dataset, procedure)
         except BallotineError:
             discard_unused(self.folder)
             raise
         with book as ledger:
-            ensemble = self._train(dataset, partition, secret)
-            ballots = self._vote(ensemble, dataset)
+            ensemble = self._train(dataset, procedure, partition, secret)
+            ballots = self._vote(ensemble, dataset, procedure)
             self._keep_problems(ensemble)
-            answers = self._answer(ledger, ensemble, dataset, ballots)
-            student = self._distill(dataset, answers)
-            result = self._result(dataset, partition, ledger, answers, student)
+            answers = self._answer(ledger, ensemble, procedure, dataset, ballots)
+            student = self._distill(dataset, procedure, answers)
+            result = self._result(dataset, procedure, partition, ledger, answers, student)
         log.info("run ends: ε = %.3f, δ = %g", result.guarantee.epsilon, result.guarantee.delta)
         return result
 
@@ -120,66 +94,80 @@ class Run:
             write_atomic(path, self.noise.words("partition", b"", 4), private=True)
         return path.read_bytes()
 
-    def _data_spec(self) -> DataSpec:
-        data = self.settings.data
-        return DataSpec(
-            source=data.source,
-            data_folder=data.folder,
-            private=data.private,
-            public=data.public,
-            test=data.test,
-            target=data.target,
-            schema=data.schema_file,
-            classes=None if data.classes is None else tuple(data.classes),
-            public_rows=data.public_rows,
-            test_rows=data.test_rows,
-            # Which rows are public belongs to the data, not to a run: all runs must agree.
-            split_seed=self.settings.run.seed or 0,
-        )
+    def _settle(self, dataset: Dataset) -> Procedure:
+        """Count, charge and stop how? Decided by settings and public facts alone."""
+        voting = self.settings.voting
+        mechanism = voting.build(dataset.classes)
+        if mechanism.multilabel != dataset.multilabel:
+            raise DataError(
+                f"[voting] mechanism: {mechanism.name} is for "
+                f"{'several labels' if mechanism.multilabel else 'one class'} per record, and "
+                f"the data has {'several labels' if dataset.multilabel else 'one class'}"
+            )
+        queries = len(set(row_keys(self._pool(dataset))))
+        rules = self.settings.rules(labels=dataset.classes, queries=queries)
+        procedure = Procedure.settle(rules, len(dataset.classes), dataset.groups)
+        if procedure.plan is not None:
+            for line in procedure.plan.table(procedure.classes).splitlines():
+                log.info("plan: %s", line)
+        return procedure
 
-    def _partition(self, dataset: Dataset, secret: bytes) -> Partition:
+    def _pool(self, dataset: Dataset) -> Table:
+        """The public rows that are asked, in their order."""
+        return dataset.X_public[: self.settings.voting.max_queries]
+
+    def _partition(self, dataset: Dataset, procedure: Procedure, secret: bytes) -> Partition:
         with self.progress.stage("partition", 1) as advance:
-            kind, number = self.settings.partition.kind, self.settings.teachers.number
-            partition = make_partition(kind, dataset.y_private, number, secret)
+            partition = procedure.deal(self.settings.partition.kind, dataset.y_private, secret)
             advance(1)
         return partition
 
-    def _open_ledger(self, dataset: Dataset) -> Ledger:
+    def _open_ledger(self, dataset: Dataset, procedure: Procedure) -> Ledger:
         path = self.settings.budget.ledger or self.folder.ledger
-        ledger = Ledger.open(
-            path,
-            self.settings.budget.build(),
-            dataset.fingerprint,
-        )
+        if procedure.rules.mode is Mode.FIXED:  # how ε will be published takes a while to plan
+            with self.progress.stage("plan", 1) as advance:
+                terms = procedure.terms(path)
+                advance(1)
+        else:
+            terms = procedure.terms(path)
+        ledger = Ledger.open(path, terms, dataset.fingerprint)
         if self.folder.card.exists():  # a card was issued: the ledger must not be older
             verify(ledger, read_anchor(self.folder.card))
         return ledger
 
-    def _train(self, dataset: Dataset, partition: Partition, secret: bytes) -> Ensemble:
-        teachers = self.settings.teachers
-        trainer = Trainer(
-            estimator=self.teacher,
-            classes=len(dataset.classes),
-            secret=secret,
-            engine=make_engine(teachers.engine, teachers.jobs),
-            store=TeacherStore(self.folder.teachers),
-        )
-        with self.progress.stage("teachers", teachers.number) as advance:
-            ensemble = trainer.train(dataset.X_private, dataset.y_private, partition, advance)
+    def _train(
+        self, dataset: Dataset, procedure: Procedure, partition: Partition, secret: bytes
+    ) -> Ensemble:
+        teachers, X, y = self.settings.teachers, dataset.X_private, dataset.y_private
+        made_from = mark_of(repr(self.teacher), secret, shares(partition.groups), X, y)
+        claim_teachers(self.folder, made_from)
+        with self.progress.stage("teachers", procedure.teachers) as advance:
+            ensemble = train_ensemble(
+                procedure,
+                self.teacher,
+                X,
+                y,
+                partition,
+                secret=secret,
+                engine=make_engine(teachers.engine, teachers.jobs),
+                thresholds=self.settings.voting.thresholds,
+                store=TeacherStore(self.folder.teachers.resolve()),
+                advance=advance,
+            )
         log.info("%d teachers are ready", len(ensemble))
         return ensemble
 
-    def _vote(self, ensemble: Ensemble, dataset: Dataset) -> IntArray:
+    def _vote(self, ensemble: Ensemble, dataset: Dataset, procedure: Procedure) -> Table:
         """Ballots on the whole pool, kept: they cost nothing until something is released."""
-        path = self.folder.ballots
-        pool = dataset.X_public[: self.settings.voting.max_queries]
+        pool = self._pool(dataset)
+        mark = mark_of(ensemble.identity, procedure.mark, pool)
         with self.progress.stage("votes", len(ensemble)) as advance:
-            if path.exists():
-                ballots: IntArray = np.load(path, allow_pickle=False)
-                advance(len(ensemble))
-            else:
+            ballots = kept_ballots(self.folder, mark)
+            if ballots is None:
                 ballots = ensemble.ballots(pool, advance)
-                produce_atomic(path, lambda partial: _save_array(partial, ballots), private=True)
+                keep_ballots(self.folder, ballots, mark)
+            else:
+                advance(len(ensemble))
         return ballots
 
     def _keep_problems(self, ensemble: Ensemble) -> None:
@@ -189,44 +177,56 @@ class Run:
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
 
     def _answer(
-        self, ledger: Ledger, ensemble: Ensemble, dataset: Dataset, ballots: IntArray
+        self,
+        ledger: Ledger,
+        ensemble: Ensemble,
+        procedure: Procedure,
+        dataset: Dataset,
+        ballots: Table,
     ) -> Answers:
-        classes = np.asarray(dataset.classes)
-        answerer = Answerer(self.mechanism, ledger, self.noise, classes, run=self.folder.root.name)
-        pool = dataset.X_public[: len(ballots)]
-        ids = query_ids(row_keys(pool), ensemble.identity, self.mechanism)
+        pool, classes = self._pool(dataset), np.asarray(dataset.classes)
+        answerer = procedure.answerer(ledger, self.noise, classes, run=self.folder.root.name)
+        ids = procedure.query_ids(pool, ensemble.identity)
         with self.progress.stage("answers", len(pool)) as advance:
-            answers = answerer.answer(
-                ids, lambda rows: Tallies.of(ballots[rows], len(classes)), advance
-            )
+            answers = answerer.answer(ids, lambda rows: ballots[rows], advance)
             if not answers.asked.any():
-                raise ledger.refusal(self.mechanism.events(len(classes)))
+                raise ledger.refusal(answerer.charge())
+        procedure.publish(ledger, ids, ballots, self.noise)
         produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers))
         log.info("%d queries asked, %d answered", answers.asked.sum(), answers.answered.sum())
         return answers
 
-    def _distill(self, dataset: Dataset, answers: Answers) -> Student:
+    def _distill(self, dataset: Dataset, procedure: Procedure, answers: Answers) -> Student:
+        """Learn from public rows and answers, and from records that need no privacy."""
+        rows, labels = with_straight(
+            procedure, self._pool(dataset), answers.labels, dataset.X_private, dataset.y_private
+        )
+        mark = mark_of(repr(self.learner), rows, labels, repr(dataset.classes))
         with self.progress.stage("student", 1) as advance:
-            student = self._kept_student()
+            student = self._kept_student(mark)
             if student is None:
-                rows = dataset.X_public[: len(answers)]
-                seed = int.from_bytes(self.noise.words("student", b"", 1)[:3], "big")
-                model = fit_student(self.learner, rows, answers.labels, seed)
-                student = Student(model, list(dataset.classes))
+                kind = MultiLabelStudent if answers.multilabel else Student
+                model = train_student(self.learner, rows, labels, self.noise)
+                student = kind(model, list(dataset.classes))
+                forget(self.folder, self.folder.student)
                 student.save(self.folder.student)
+                keep(self.folder, self.folder.student, mark)
             advance(1)
         return student
 
-    def _kept_student(self) -> Student | None:
+    def _kept_student(self, mark: str) -> Student | None:
         """The student of an interrupted run, if it holds nothing but trusted types."""
+        if not is_kept(self.folder, self.folder.student, mark):
+            return None
         try:
-            return Student.load(self.folder.student) if self.folder.student.exists() else None
+            return Student.load(self.folder.student)
         except RunFolderError:
             return None  # a type of the user's own: learning again is safer than trusting it
 
     def _result(
         self,
         dataset: Dataset,
+        procedure: Procedure,
         partition: Partition,
         ledger: Ledger,
         answers: Answers,
@@ -237,28 +237,48 @@ class Run:
             partition,
             self.noise,
             classes_from_private=dataset.classes_from == "private labels",
+            plan=procedure.plan,
             extra=_extra_assumptions(dataset),
         )
-        warning = warn_about_delta(guarantee.delta, len(dataset.X_private))
+        told, whispered = self._warnings(dataset, procedure, answers)
         result = RunResult(
             self.settings,
             self.folder,
             dataset,
+            procedure,
             partition,
             answers,
             student,
             guarantee,
-            Account(
-                ledger.head(), ledger.spending().epsilon(), cost_history(ledger), runs_in(ledger)
-            ),
+            Account.of(ledger, group_accounts(ledger, procedure)),
+            warnings=told,
+            holder_warnings=whispered,
             broken_teachers=self.folder.problems.exists(),
-            warnings=dataset.notes + (() if warning is None else (warning,)),
         )
         if dataset.X_test is not None and dataset.y_test is not None:
             result.evaluation = evaluate(student, dataset.X_test, dataset.y_test)
         if self.settings.run.experiment:
             self._experiment(result)
         return result
+
+    def _warnings(
+        self, dataset: Dataset, procedure: Procedure, answers: Answers
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What everybody may be told, and what depends on private records."""
+        told = list(dataset.notes)
+        protected = len(dataset.X_private) - len(procedure.straight)
+        if (text := warn_about_delta(procedure.delta, protected)) is not None:
+            told.append(text)
+        if answers.multilabel and len(silent := unanswered(answers.labels)):
+            names = quoted(dataset.classes[label] for label in silent)
+            told.append(f"no answer was released for {names}: the student takes them to be absent")
+        bias = warn_about_bias(procedure, dataset.y_private)
+        if bias is None:
+            return tuple(told), ()
+        # The labels of an experiment are known anyway; those of a real run are not.
+        if self.settings.run.experiment:
+            return (*told, bias), ()
+        return tuple(told), (bias,)
 
     def _experiment(self, result: RunResult) -> None:
         """Numbers that use labels nobody has in a real run."""
@@ -280,8 +300,3 @@ def _extra_assumptions(dataset: Dataset) -> tuple[str, ...]:
     if dataset.preprocessing_from == "none":
         found.append(PREPARED_ELSEWHERE)
     return tuple(found)
-
-
-def _save_array(path: Path, array: IntArray) -> None:
-    with path.open("wb") as stream:  # a name would get ".npy" appended
-        np.save(stream, array, allow_pickle=False)

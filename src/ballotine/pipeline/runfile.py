@@ -3,133 +3,30 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import ValidationError, model_validator
 
-from ballotine.errors import RunFileError
-from ballotine.privacy.guarantee import Budget
-from ballotine.voting import Mechanism, make_mechanism
-
-
-class Section(BaseModel):
-    """A section of a run file: unknown keys are errors, values are what they say."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
-
-class DataSection(Section):
-    """Where the records come from."""
-
-    source: str | None = Field(default=None, description="a named set (see: ballotine data list)")
-    folder: Path | None = Field(default=None, description="folder that holds named sets")
-    private: Path | None = Field(
-        default=None, description="private records: .csv, .parquet or .npz"
-    )
-    public: Path | None = Field(default=None, description="public rows to be answered")
-    test: Path | None = Field(default=None, description="labelled public rows for evaluation")
-    target: str | None = Field(default=None, description="column that holds the class")
-    classes: list[str] | list[int] | None = Field(
-        default=None, description="the classes, as public facts"
-    )
-    schema_file: Path | None = Field(
-        default=None, alias="schema", description="public schema: ranges, levels, classes"
-    )
-    public_rows: int | float | None = Field(
-        None, description="rows of the set or private file made public"
-    )
-    test_rows: int | float | None = Field(default=None, description="rows kept for testing")
-
-    @model_validator(mode="after")
-    def _one_origin(self) -> Self:
-        if (self.source is None) == (self.private is None):
-            raise ValueError("give either source (a named set) or private (a file)")
-        if self.public is None and self.public_rows is None:
-            raise ValueError(
-                "no public rows to be answered: give public (a file), or public_rows (how many "
-                "rows of the set or of the private file are made public)"
-            )
-        return self
-
-
-class PartitionSection(Section):
-    """How records are dealt to teachers."""
-
-    kind: Literal["random", "stratified"] = "random"
-
-
-class TeachersSection(Section):
-    """Who learns from the private records."""
-
-    number: int = Field(default=50, ge=1)
-    kind: str = "nearest-neighbours"
-    options: dict[str, Any] = Field(default_factory=dict)
-    engine: Literal["local", "ray"] = "local"
-    jobs: int | None = Field(default=None, ge=1, description="processes; all cores when absent")
-
-
-class VotingSection(Section):
-    """How ballots become answers."""
-
-    mechanism: str = "confident-gnmax"
-    sigma: float | None = Field(default=None, gt=0)
-    threshold: float | None = None
-    sigma_threshold: float | None = Field(default=None, gt=0)
-    gamma: float | None = Field(default=None, gt=0)
-    max_queries: int | None = Field(
-        default=None, ge=1, description="ask at most so many public rows"
-    )
-
-    @model_validator(mode="after")
-    def _complete(self) -> Self:
-        self.build()
-        return self
-
-    def build(self) -> Mechanism:
-        """The mechanism with exactly the parameters it takes."""
-        return make_mechanism(self.mechanism, self.model_dump(exclude={"mechanism", "max_queries"}))
-
-
-class BudgetSection(Section):
-    """What may be spent on this data set, ever."""
-
-    epsilon: float = Field(gt=0)
-    delta: float = Field(gt=0, lt=1)
-    ledger: Path | None = Field(
-        default=None, description="the data set's ledger, shared by its runs"
-    )
-
-    def build(self) -> Budget:
-        """The promise."""
-        return Budget(self.epsilon, self.delta)
-
-
-class StudentSection(Section):
-    """Who learns from the answers and may be released."""
-
-    kind: str = "spreading"
-    options: dict[str, Any] = Field(default_factory=dict)
-
-
-class ReportSection(Section):
-    """What the report says about itself."""
-
-    title: str = "Privacy report"
-    holder: str = Field(default="", description="who holds the data, for the card")
-
-
-class RunSection(Section):
-    """How the run is carried out."""
-
-    name: str = Field(default="run", pattern=r"^[A-Za-z0-9._-]+$")
-    folder: Path | None = Field(
-        default=None, description="where results go; runs/NAME-… when absent"
-    )
-    seed: int | None = Field(default=None, ge=0, description="for experiments only")
-    experiment: bool = False
+from ballotine.data import DataSpec
+from ballotine.errors import ParameterError, RunFileError
+from ballotine.pipeline.procedure import Rules
+from ballotine.pipeline.sections import (
+    BudgetSection,
+    DataSection,
+    IndividualSection,
+    PartitionSection,
+    ReportSection,
+    RunSection,
+    Section,
+    StudentSection,
+    TeachersSection,
+    VotingSection,
+)
+from ballotine.privacy.ledger import Mode
 
 
 class RunFile(Section):
@@ -141,8 +38,32 @@ class RunFile(Section):
     teachers: TeachersSection = TeachersSection()
     voting: VotingSection
     budget: BudgetSection
+    individual: IndividualSection = IndividualSection()
     student: StudentSection = StudentSection()
     report: ReportSection = ReportSection()
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        individual, groups = self.individual.method, self.budget.groups
+        if individual is not None and not groups:
+            raise ValueError("[budget] groups is missing: it gives the ε of each group")
+        if individual is None and groups:
+            raise ValueError("[individual] method is missing: it says how groups are taught")
+        if individual is not None and self.partition.kind != "random":
+            raise ValueError("[partition] kind: individual budgets deal records at random")
+        if self.data.source is not None and self.individual.column is not None:
+            raise ValueError("[individual] column: a named set has none; give groups (a file)")
+        if self.budget.mode is Mode.PAPER and not self.run.experiment:
+            raise ValueError(
+                "[budget] mode: stopping as the papers do reveals private votes; it is for "
+                "reproduction only, and needs [run] experiment = true"
+            )
+        try:
+            self.rules(queries=1)
+        except ParameterError as problem:
+            where = "individual" if individual is not None else "budget"
+            raise ValueError(f"[{where}] {problem}") from problem
+        return self
 
     @model_validator(mode="after")
     def _real_runs_name_a_ledger(self) -> Self:
@@ -157,6 +78,45 @@ class RunFile(Section):
                 "delete it, or say [run] experiment = true"
             )
         return self
+
+    def rules(self, *, labels: Sequence[str | int] = (), queries: int) -> Rules:
+        """What the run asks for.
+
+        Args:
+            labels: the names of the labels, where records have several.
+            queries: how many different public rows there are to ask.
+        """
+        budget = self.budget.build()
+        return Rules(
+            mechanism=self.voting.build(labels),
+            teachers=self.teachers.number,
+            mode=self.budget.mode,
+            budget=budget,
+            delta=self.budget.delta if budget is None else None,
+            individual=self.individual.build(self.budget.groups),
+            queries=queries if self.budget.mode is Mode.FIXED else None,
+        )
+
+    def data_spec(self) -> DataSpec:
+        """What to load."""
+        data, individual = self.data, self.individual
+        return DataSpec(
+            source=data.source,
+            data_folder=data.folder,
+            private=data.private,
+            public=data.public,
+            test=data.test,
+            target=data.target,
+            targets=None if data.targets is None else tuple(data.targets),
+            schema=data.schema_file,
+            classes=None if data.classes is None else tuple(data.classes),
+            public_rows=data.public_rows,
+            test_rows=data.test_rows,
+            group_column=individual.column,
+            groups=individual.groups,
+            # Which rows are public belongs to the data, not to a run: all runs must agree.
+            split_seed=self.run.seed or 0,
+        )
 
     @classmethod
     def parse(cls, text: str, where: str) -> RunFile:
@@ -191,6 +151,9 @@ class RunFile(Section):
         update: dict[str, Any] = {"data": data}
         if self.budget.ledger is not None:
             update["budget"] = self.budget.model_copy(update={"ledger": base / self.budget.ledger})
+        if self.individual.groups is not None:
+            groups = base / self.individual.groups
+            update["individual"] = self.individual.model_copy(update={"groups": groups})
         if self.run.folder is not None:
             update["run"] = self.run.model_copy(update={"folder": base / self.run.folder})
         return self.model_copy(update=update)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,8 +19,8 @@ import numpy as np
 
 from ballotine.files import write_atomic
 from ballotine.pipeline import RunFolder, RunResult
-from ballotine.pipeline.evaluate import Evaluation
-from ballotine.privacy.guarantee import round_up
+from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
+from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
 
@@ -41,10 +42,15 @@ def build_card(result: RunResult) -> dict[str, Any]:
         },
         "guarantee": result.guarantee.to_dict(),
         "accounted_epsilon": round_up(result.account.epsilon),
+        "published": _published(result),
+        "individual": _individual(result),
         "ledger": _ledger(result),
         "queries": _queries(result),
-        "mechanism": json.loads(settings.voting.build().describe()),
-        "teachers": settings.teachers.model_dump(include={"number", "kind", "options"}),
+        "mechanism": json.loads(result.procedure.mechanism.describe()),
+        "teachers": {
+            **settings.teachers.model_dump(include={"number", "kind", "options"}),
+            "number": result.procedure.teachers,
+        },
         "partition": {
             "kind": settings.partition.kind,
             "data_dependent": result.partition.data_dependent,
@@ -58,9 +64,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         },
         "evaluation": _evaluation(result.evaluation, result.dataset.classes),
         "experiment": _experiment(result),
-        "history": [
-            {**point, "epsilon": round_up(point["epsilon"])} for point in result.account.history
-        ],
+        "history": [_rounded(point) for point in result.account.history],
         "configuration": _configuration(result),
         "versions": _versions(),
         "warnings": list(result.warnings),
@@ -117,19 +121,73 @@ def _data(result: RunResult) -> dict[str, Any]:
 
 
 def _answers(result: RunResult) -> dict[str, Any]:
-    labels = result.answers.labels
-    counts = np.bincount(labels[labels >= 0], minlength=len(result.dataset.classes))
+    labels, asked = result.answers.labels, result.answers.asked
     names = [str(name) for name in result.dataset.classes]
+    file = {"file": result.folder.answers.name, "sha256": _sha256(result.folder.answers)}
+    if result.answers.multilabel:
+        counts = {
+            "present": np.count_nonzero(labels == 1, axis=0),
+            "absent": np.count_nonzero(labels == 0, axis=0),
+            "abstained": np.count_nonzero(labels[asked] < 0, axis=0),
+        }
+        return file | {
+            "by_label": [
+                {"label": name} | {key: int(each[place]) for key, each in counts.items()}
+                for place, name in enumerate(names)
+            ]
+        }
+    found = np.bincount(labels[labels >= 0], minlength=len(names))
+    return file | {"by_class": dict(zip(names, found.tolist(), strict=True))}
+
+
+def _published(result: RunResult) -> dict[str, Any] | None:
+    """The sanitised ε and how sure it is, where there is one."""
+    if result.guarantee.kind is not Kind.SANITISED:
+        return None
+    statement = result.account.statement or {}
+    return {"confidence": statement["confidence"], "order": statement["order"]}
+
+
+def _individual(result: RunResult) -> dict[str, Any] | None:
+    """The groups of individual budgets: their sizes are taken as public."""
+    procedure, account = result.procedure, result.account
+    plan = procedure.plan
+    if plan is None or procedure.numbers is None:
+        return None
+    sizes = np.bincount(procedure.numbers, minlength=len(plan.names)).tolist()
+    records = dict(zip(plan.names, sizes, strict=True))
+    rows = [asdict(group) for group in account.groups]
+    for row in rows:
+        row["epsilon"] = None if row["epsilon"] is None else round_up(row["epsilon"])
+        row["charged"] = round_up(row["charged"])
     return {
-        "file": result.folder.answers.name,
-        "sha256": _sha256(result.folder.answers),
-        "by_class": dict(zip(names, counts.tolist(), strict=True)),
+        "method": plan.scheme,
+        "voters": plan.voters,
+        "groups": rows,
+        "exempt": [{"name": name, "records": records[name]} for name in plan.exempt],
     }
 
 
-def _evaluation(found: Evaluation | None, classes: tuple[Any, ...]) -> dict[str, Any] | None:
+def _rounded(point: dict[str, Any]) -> dict[str, Any]:
+    rounded = point | {"epsilon": round_up(point["epsilon"])}
+    if "groups" in point:
+        rounded["groups"] = {name: round_up(spent) for name, spent in point["groups"].items()}
+    return rounded
+
+
+def _evaluation(
+    found: Evaluation | LabelEvaluation | None, classes: tuple[Any, ...]
+) -> dict[str, Any] | None:
     if found is None:
         return None
+    if isinstance(found, LabelEvaluation):
+        content = asdict(found)
+        labels = content.pop("labels")
+        return content | {
+            "per_label": [
+                {"label": name} | each for name, each in zip(classes, labels, strict=True)
+            ]
+        }
     rows = found.confusion.sum(axis=1)
     right = np.diagonal(found.confusion)
     return {
@@ -155,6 +213,7 @@ def _configuration(result: RunResult) -> dict[str, Any]:
     for section, keys in (
         ("data", ("private", "public", "test", "schema", "folder")),
         ("budget", ("ledger",)),
+        ("individual", ("groups",)),
         ("run", ("folder",)),
     ):
         for key in keys:

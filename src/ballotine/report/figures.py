@@ -1,35 +1,33 @@
-"""The plotly figures of the report, as plain JSON.
-
-Colours are names of the page's CSS variables; the page's script puts the current theme's
-values in. Labels are positions with a text beside them, never category names: two hostile
-names that look alike must not fall into one bar. Plotly reads a small HTML dialect in every
-text, so names are escaped for it.
-"""
+"""The plotly figures of the report, as plain JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import plotly.graph_objects as go
 
-from ballotine.report.words import name, number, percent, up
-
-Figure = dict[str, Any]
-
-_ACCENT, _SOFT, _INK, _MUTED, _LINE, _CLEAR = (
-    "var(--accent)",
-    "var(--accent-soft)",
-    "var(--ink)",
-    "var(--muted)",
-    "var(--line)",
-    "rgba(0,0,0,0)",
+from ballotine.report.canvas import (
+    ACCENT,
+    CELL,
+    INK,
+    LINE,
+    REST,
+    SOFT,
+    Figure,
+    axis,
+    bars,
+    finished,
+    label,
+    thinned,
 )
-_LABEL = 14
-_ROOM_FOR_NUMBERS = 64
-_MOST_POINTS = 1000
+from ballotine.report.promise import mode_of
+from ballotine.report.words import number, percent, up
+
 _MOST_CELLS_WITH_TEXT = 12
+MOST_LINES = 6
+"""More groups than this are told in a table alone."""
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MOST_CLASSES = 40
 """More classes than this are told in a table alone: a chart of them cannot be read."""
 
@@ -37,23 +35,38 @@ MOST_CLASSES = 40
 def draw(card: Mapping[str, Any]) -> dict[str, Figure]:
     """Every figure the card has numbers for, by the name the page knows it under."""
     figures: dict[str, Figure] = {}
-    if len(card["history"]) > 1:
-        figures["cost"] = cost(card["history"], card["guarantee"]["budget"]["epsilon"])
-    by_class = card["answers"]["by_class"]
-    if 0 < len(by_class) <= MOST_CLASSES:
-        figures["answers"] = answers(by_class)
-    evaluation = card["evaluation"]
-    if evaluation is not None and 0 < len(evaluation["per_class"]) <= MOST_CLASSES:
-        figures["recall"] = recall(evaluation["per_class"])
-        classes = [row["class"] for row in evaluation["per_class"]]
-        figures["confusion"] = confusion(classes, evaluation["confusion"])
-    return figures
+    groups = (card.get("individual") or {}).get("groups", [])
+    if len(card["history"]) > 1 and len(groups) > 1:
+        if len(groups) <= MOST_LINES:
+            figures["cost"] = group_cost(card["history"], groups)
+    elif len(card["history"]) > 1:
+        word = mode_of(card).ceiling
+        figures["cost"] = cost(card["history"], card["guarantee"]["budget"]["epsilon"], word)
+    return figures | _answer_figures(card["answers"]) | _student_figures(card["evaluation"])
 
 
-def cost(history: list[dict[str, Any]], budget: float) -> Figure:
+def _answer_figures(given: Mapping[str, Any]) -> dict[str, Figure]:
+    if 0 < len(given.get("by_class", ())) <= MOST_CLASSES:
+        return {"answers": answers(given["by_class"])}
+    if 0 < len(given.get("by_label", ())) <= MOST_CLASSES:
+        return {"answers": label_answers(given["by_label"])}
+    return {}
+
+
+def _student_figures(evaluation: Mapping[str, Any] | None) -> dict[str, Figure]:
+    evaluation = evaluation or {}
+    if 0 < len(evaluation.get("per_label", ())) <= MOST_CLASSES:
+        return {"labels": label_scores(evaluation["per_label"])}
+    per_class = evaluation.get("per_class", ())
+    if not 0 < len(per_class) <= MOST_CLASSES:
+        return {}
+    classes = [row["class"] for row in per_class]
+    return {"recall": recall(per_class), "confusion": confusion(classes, evaluation["confusion"])}
+
+
+def cost(history: list[dict[str, Any]], budget: float, word: str = "budget") -> Figure:
     """ε against the number of queries asked, under the line of the budget."""
-    stride = -(-len(history) // _MOST_POINTS)
-    points = history[::-1][::stride][::-1]
+    points = thinned(history)
     asked = [point["asked"] for point in points]
     spent = [point["epsilon"] for point in points]
     figure = go.Figure(
@@ -61,9 +74,9 @@ def cost(history: list[dict[str, Any]], budget: float) -> Figure:
             x=asked,
             y=spent,
             mode="lines",
-            line={"color": _ACCENT, "width": 3},
+            line={"color": ACCENT, "width": 3},
             fill="tozeroy",
-            fillcolor=_SOFT,
+            fillcolor=SOFT,
             text=[
                 f"{point['asked']:,} asked, {point['answered']:,} answered<br>"
                 f"ε = {up(point['epsilon'])}"
@@ -79,7 +92,7 @@ def cost(history: list[dict[str, Any]], budget: float) -> Figure:
         x1=1,
         y0=budget,
         y1=budget,
-        line={"color": _INK, "width": 1.5, "dash": "dash"},
+        line={"color": INK, "width": 1.5, "dash": "dash"},
     )
     figure.add_annotation(
         xref="paper",
@@ -88,26 +101,98 @@ def cost(history: list[dict[str, Any]], budget: float) -> Figure:
         y=budget,
         yanchor="bottom",
         yshift=2,
-        text=f"budget ε = {number(budget)}",
+        text=f"{word} ε = {number(budget) if word == 'budget' else up(budget)}",
         showarrow=False,
-        font={"color": _INK},
+        font={"color": INK},
     )
-    figure.update_xaxes(_axis("queries asked", range=[0, max(*asked, 1)]))
+    figure.update_xaxes(axis("queries asked", range=[0, max(*asked, 1)]))
     figure.update_yaxes(
-        _axis("", range=[0, 1.15 * max(budget, *spent)], gridcolor=_LINE, showgrid=True)
+        axis("", range=[0, 1.15 * max(budget, *spent)], gridcolor=LINE, showgrid=True)
     )
-    return _finished(figure, 340)
+    return finished(figure, 340)
+
+
+def group_cost(history: list[dict[str, Any]], groups: Sequence[Mapping[str, Any]]) -> Figure:
+    """ε of each group against the number of queries asked, each up to its own budget."""
+    points = thinned(history)
+    asked = [point["asked"] for point in points]
+    end = max(*asked, 1)
+    figure, highest = go.Figure(), 0.0
+    for place, group in enumerate(groups):
+        spent = [(point.get("groups") or {}).get(group["name"], 0.0) for point in points]
+        highest = max(highest, group["budget"], *spent)
+        shown = label(group["name"])
+        figure.add_scatter(
+            x=asked,
+            y=spent,
+            mode="lines",
+            line={"color": ACCENT, "width": 3, "dash": _DASHES[place % len(_DASHES)]},
+            text=[
+                f"{shown}: ε = {up(value)}<br>{point['asked']:,} asked"
+                for value, point in zip(spent, points, strict=True)
+            ],
+            hovertemplate="%{text}<extra></extra>",
+        )
+        budget = group["budget"]
+        line = {"color": INK, "width": 1, "dash": "dot"}
+        figure.add_shape(type="line", x0=0, x1=end, y0=budget, y1=budget, line=line)
+        figure.add_annotation(
+            x=0,
+            xanchor="left",
+            y=budget,
+            yanchor="bottom",
+            yshift=2,
+            text=f"{shown}: budget ε = {number(budget)}",
+            showarrow=False,
+            font={"color": INK},
+        )
+    figure.update_xaxes(axis("queries asked", range=[0, end]))
+    figure.update_yaxes(axis("", range=[0, 1.15 * highest], gridcolor=LINE, showgrid=True))
+    return finished(figure, 380)
+
+
+def label_answers(by_label: Sequence[Mapping[str, Any]]) -> Figure:
+    """How often each label was answered present and absent, and how often not at all."""
+    places = list(range(len(by_label)))
+    labels = [label(row["label"]) for row in by_label]
+    figure = go.Figure()
+    for key, colour in (("present", ACCENT), ("absent", REST), ("abstained", CELL)):
+        counts = [row[key] for row in by_label]
+        figure.add_bar(
+            x=counts,
+            y=places,
+            orientation="h",
+            marker={"color": colour},
+            customdata=[f"{name}, {key}: {n:,}" for name, n in zip(labels, counts, strict=True)],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    ticks = {"tickmode": "array", "tickvals": places, "ticktext": labels}
+    figure.update_xaxes(axis("public rows"))
+    figure.update_yaxes(axis("", autorange="reversed", **ticks))
+    figure.update_layout(barmode="stack", bargap=0.35)
+    return finished(figure, 80 + 30 * len(labels))
+
+
+def label_scores(per_label: Sequence[Mapping[str, Any]]) -> Figure:
+    """The balanced accuracy of each label: half for a student that always says the same."""
+    return bars(
+        [row["label"] for row in per_label],
+        [100 * (row["bac"] or 0) for row in per_label],
+        [percent(row["bac"]) for row in per_label],
+        "balanced accuracy in percent",
+        longest=100,
+    )
 
 
 def answers(by_class: Mapping[str, int]) -> Figure:
     """How many answers of each class were released."""
     counts = list(by_class.values())
-    return _bars(list(by_class), counts, [f"{count:,}" for count in counts], "released answers")
+    return bars(list(by_class), counts, [f"{count:,}" for count in counts], "released answers")
 
 
-def recall(per_class: list[dict[str, Any]]) -> Figure:
+def recall(per_class: Sequence[Mapping[str, Any]]) -> Figure:
     """The share of each class's labelled public rows that the student gets right."""
-    return _bars(
+    return bars(
         [row["class"] for row in per_class],
         [100 * (row["recall"] or 0) for row in per_class],
         [percent(row["recall"]) for row in per_class],
@@ -133,84 +218,13 @@ def confusion(classes: list[Any], matrix: list[list[int]]) -> Figure:
             texttemplate="%{text}" if few else "",
             customdata=[[f"{true} taken for {guess}" for guess in labels] for true in labels],
             hovertemplate="%{customdata}: %{text}<extra></extra>",
-            colorscale=[[0, "var(--cell)"], [1, _ACCENT]],
+            colorscale=[[0, "var(--cell)"], [1, ACCENT]],
             showscale=False,
             xgap=2,
             ygap=2,
         )
     )
     ticks = {"tickmode": "array", "tickvals": places, "ticktext": labels, "showgrid": False}
-    figure.update_xaxes(_axis("", side="top", **ticks))
-    figure.update_yaxes(_axis("", autorange="reversed", **ticks))
-    return _finished(figure, 60 + min(36, 1400 // max(len(labels), 1)) * len(labels))
-
-
-def label(value: object) -> str:
-    """A class's name as plotly may show it: short, and without plotly's own markup."""
-    return escape(name(value, _LABEL), quote=False)
-
-
-def _bars(
-    classes: list[Any],
-    lengths: Sequence[float],
-    texts: list[str],
-    title: str,
-    longest: float | None = None,
-) -> Figure:
-    places = list(range(len(classes)))
-    labels = [label(each) for each in classes]
-    figure = go.Figure(
-        go.Bar(
-            x=lengths,
-            y=places,
-            orientation="h",
-            marker={"color": _ACCENT},
-            text=texts,
-            textposition="outside",
-            cliponaxis=False,
-            customdata=labels,
-            hovertemplate="%{customdata}: %{text}<extra></extra>",
-        )
-    )
-    reach = longest or max([*lengths, 1])
-    figure.update_xaxes(_axis(title, range=[0, reach], showticklabels=False))
-    figure.update_yaxes(
-        _axis("", autorange="reversed", tickmode="array", tickvals=places, ticktext=labels)
-    )
-    figure.update_layout(bargap=0.35)
-    return _finished(figure, 70 + 30 * len(classes), right=_ROOM_FOR_NUMBERS)
-
-
-def _axis(title: str, **more: Any) -> dict[str, Any]:
-    return {
-        "title": {"text": title, "font": {"color": _MUTED, "size": 13}},
-        "tickfont": {"color": _MUTED, "size": 12},
-        "ticks": "",
-        "linecolor": _LINE,
-        "showgrid": False,
-        "zeroline": False,
-        "automargin": True,
-        "fixedrange": True,
-    } | more
-
-
-def _finished(figure: go.Figure, height: int, right: int = 8) -> Figure:
-    figure.update_layout(
-        template="none",
-        height=height,
-        margin={"l": 8, "r": right, "t": 8, "b": 8},
-        paper_bgcolor=_CLEAR,
-        plot_bgcolor=_CLEAR,
-        font={"color": _INK, "size": 13},
-        showlegend=False,
-        dragmode=False,
-        hoverlabel={
-            "bgcolor": "var(--sheet)",
-            "bordercolor": _LINE,
-            "font": {"color": _INK},
-            "align": "left",
-        },
-    )
-    content: Figure = figure.to_plotly_json()
-    content["layout"].pop("template", None)
-    return content
+    figure.update_xaxes(axis("", side="top", **ticks))
+    figure.update_yaxes(axis("", autorange="reversed", **ticks))
+    return finished(figure, 60 + min(36, 1400 // max(len(labels), 1)) * len(labels))

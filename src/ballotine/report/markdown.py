@@ -37,7 +37,7 @@ def render_markdown(card: dict[str, Any]) -> str:
     recall = {}
     if content["evaluation"] is not None:
         recall = {str(row["class"]): row["recall"] for row in card["evaluation"]["per_class"]}
-    names = list(card["answers"]["by_class"])
+    names = list(card["answers"].get("by_class", ()))
     return (
         _environment()
         .get_template("card.md.j2")

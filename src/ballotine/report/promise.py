@@ -26,6 +26,8 @@ MEANING = {
     "them must doubt the number.",
     Kind.SANITISED.value: "ε was computed from private data and then published with noise of its "
     "own; the cost of publishing it is included.",
+    Kind.NOT_RELEASABLE.value: "Nothing is promised. The ε above is the papers' count, which is "
+    "no guarantee when it also decides where to stop.",
 }
 
 NOT_PROTECTED = tuple(
@@ -52,6 +54,11 @@ SEEDED = (
     "The noise came from a seed. Whoever knows or guesses the seed can remove it, and "
     "then the promise below protects nobody."
 )
+NOT_RELEASABLE = (
+    "This run stopped where the papers stop, when a cost that depends on private votes reached "
+    "the budget. The number of answers then tells about these votes, and nothing protects it. "
+    "It is for reproducing published tables: release neither the answers nor the student."
+)
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Promise:
         guess: how often a fully informed observer may guess right, in percent, rounded upwards.
         remark: an honest word on the size of ε.
         meaning: what kind of number ε is.
+        holds: False where nothing is promised at all.
+        sure: with which confidence, where ε was published with noise of its own.
     """
 
     change: str
@@ -73,6 +82,62 @@ class Promise:
     guess: str
     remark: str
     meaning: str
+    holds: bool = True
+    sure: str = ""
+
+
+@dataclass(frozen=True)
+class ModeWords:
+    """When answering stopped, and what the two other numbers beside ε are called.
+
+    Attributes:
+        name: the mode.
+        stops: the rule, in a sentence or two.
+        charged: what the meter's number is called.
+        stated: what ε is called.
+        ceiling: what the budget is called.
+    """
+
+    name: str
+    stops: str
+    charged: str
+    stated: str
+    ceiling: str
+
+
+MODES = {
+    "strict": ModeWords(
+        "strict",
+        "Every query is charged, answered or not, and the ledger refuses to answer once the "
+        "budget would be exceeded. What the answers so far were charged is never more than the "
+        "ε that is guaranteed.",
+        "charged so far",
+        "guaranteed",
+        "budget",
+    ),
+    "fixed": ModeWords(
+        "fixed",
+        "The number of queries was fixed before any vote was seen. What they cost whatever the "
+        "votes are is charged and is the ceiling. What they did cost is smaller where teachers "
+        "agree; it depends on their votes, so it is published once, with noise of its own.",
+        "charged, whatever the votes",
+        "stated",
+        "ceiling",
+    ),
+    "paper": ModeWords(
+        "paper",
+        "Answering stopped when the data-dependent ε reached the budget, as papers do. What the "
+        "same answers cost whatever the votes are is charged here; it may be far above.",
+        "charged, whatever the votes",
+        "the papers' count",
+        "budget",
+    ),
+}
+
+
+def mode_of(card: Mapping[str, Any]) -> ModeWords:
+    """How the card's run stopped, in words."""
+    return MODES.get(str(card["guarantee"].get("mode", "strict")), MODES["strict"])
 
 
 def promise(card: Mapping[str, Any]) -> Promise:
@@ -80,12 +145,18 @@ def promise(card: Mapping[str, Any]) -> Promise:
     guarantee = card["guarantee"]
     epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
     return Promise(
-        change=_change(guarantee["neighbouring"]),
+        change=_change(
+            guarantee["neighbouring"],
+            groups=bool(guarantee.get("groups")),
+            exempt=bool((card.get("individual") or {}).get("exempt")),
+        ),
         factor=likelihood_factor(epsilon),
         chance=one_in(delta),
         guess=guess(epsilon, delta),
         remark=_remark(epsilon),
         meaning=MEANING.get(guarantee["kind"], ""),
+        holds=guarantee["kind"] != Kind.NOT_RELEASABLE.value,
+        sure=_sure(card),
     )
 
 
@@ -111,6 +182,8 @@ def guess(epsilon: float, delta: float) -> str:
 def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What must be read before anything else: (heading, sentence)."""
     found = []
+    if card["guarantee"]["kind"] == Kind.NOT_RELEASABLE.value:
+        found.append(("Not releasable", NOT_RELEASABLE))
     if card["run"]["experiment"]:
         found.append(("Experiment", EXPERIMENT))
     if card["run"]["seeded"] or card["guarantee"]["seeded"]:
@@ -118,9 +191,19 @@ def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _change(neighbouring: str) -> str:
+def _sure(card: Mapping[str, Any]) -> str:
+    published = card.get("published")
+    if published is None or card["guarantee"]["kind"] != Kind.SANITISED.value:
+        return ""
+    return f"{number(100 * published['confidence'])} %"
+
+
+def _change(neighbouring: str, *, groups: bool, exempt: bool) -> str:
     if neighbouring == NEIGHBOURING:
-        return "Changing any one person’s record"
+        whose = (
+            "Changing any one protected record" if exempt else "Changing any one person’s record"
+        )
+        return f"{whose}, even one of the least protected group," if groups else whose
     return f"Moving to any neighbouring data set ({tidy(plain(neighbouring), 120)})"
 
 

@@ -7,49 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ballotine.errors import DataError
-from ballotine.privacy.guarantee import Kind
-from ballotine.report.promise import NOT_PROTECTED, promise, warnings_of
+from ballotine.report.check import EXPERIMENT, FORMAT, QUERIES, check
+from ballotine.report.groups import groups
+from ballotine.report.labels import label_evaluation, released_labels
+from ballotine.report.promise import NOT_PROTECTED, mode_of, promise, warnings_of
 from ballotine.report.words import moment, name, number, percent, plain, rows, tidy, up, wilson
 
-FORMAT = 1
+__all__ = ["FORMAT", "check", "sentence", "view"]
+
 EXPERIMENT_ONLY = "Experiment only: not private, never part of a real release"
 CHECK_COMMAND = "ballotine ledger verify LEDGER --card card.json"
-
-_ANY: tuple[str, ...] = ()
-_REQUIRED: dict[str, tuple[str, ...]] = {
-    "title": _ANY,
-    "holder": _ANY,
-    "created": _ANY,
-    "run": ("name", "experiment", "seeded"),
-    "guarantee": (
-        *("epsilon", "delta", "budget", "kind", "neighbouring", "assumptions"),
-        *("scope", "seeded", "notes"),
-    ),
-    "accounted_epsilon": _ANY,
-    "ledger": ("id", "seq", "hash", "shared", "runs"),
-    "queries": ("pool", "asked", "answered", "abstained", "unasked"),
-    "mechanism": ("mechanism",),
-    "teachers": ("number", "kind", "options"),
-    "partition": ("kind", "data_dependent"),
-    "data": (
-        *("source", "private_records", "public_rows", "features", "classes"),
-        *("classes_from", "preprocessing_from"),
-    ),
-    "answers": ("file", "sha256", "by_class"),
-    "student": _ANY,
-    "evaluation": _ANY,
-    "experiment": _ANY,
-    "history": _ANY,
-    "configuration": _ANY,
-    "versions": _ANY,
-    "warnings": _ANY,
-}
-_OPTIONAL: dict[str, tuple[str, ...]] = {
-    "student": ("kind", "options", "file", "sha256"),
-    "evaluation": ("rows", "accuracy", "per_class", "confusion"),
-    "experiment": ("label_accuracy", "ceiling"),
-}
 _MOST_ROWS = 24
 
 
@@ -65,6 +32,8 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "banners": warnings_of(card),
         "warnings": [sentence(text) for text in card["warnings"] if tidy(text)],
         "promise": asdict(promise(card)),
+        "mode": asdict(mode_of(card)),
+        "groups": groups(card),
         "epsilon": number(guarantee["epsilon"]),
         "delta": number(guarantee["delta"]),
         "kind": name(guarantee["kind"]),
@@ -73,13 +42,18 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "notes": [sentence(text) for text in guarantee["notes"]],
         "scope": sentence(guarantee["scope"]),
         "meter": _meter(card),
-        "queries": {key: f"{queries[key]:,}" for key in _REQUIRED["queries"]},
+        "queries": {key: f"{queries[key]:,}" for key in QUERIES},
         "shares": _shares(queries),
         "history": _history(card["history"]),
+        "history_heads": _history_heads(card["history"]),
         "answers": card["answers"],
-        "released": [(name(key), f"{n:,}") for key, n in card["answers"]["by_class"].items()],
+        "released": [
+            (name(key), f"{n:,}") for key, n in card["answers"].get("by_class", {}).items()
+        ],
+        "released_labels": released_labels(card["answers"]),
         "student": _student(card["student"]),
         "evaluation": _evaluation(card["evaluation"]),
+        "label_evaluation": _label_evaluation(card["evaluation"]),
         "experiment": _experiment(card["experiment"]),
         "experiment_only": EXPERIMENT_ONLY,
         "not_protected": NOT_PROTECTED,
@@ -91,34 +65,6 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def check(card: Mapping[str, Any]) -> None:
-    """Refuse a card that is not whole, or that shows what nobody may be shown."""
-    if card.get("format") != FORMAT:
-        raise DataError(f"this card is not of format {FORMAT}; write it again with this version")
-    for key, inner in _REQUIRED.items():
-        _has(card, key, inner)
-    for key, inner in _OPTIONAL.items():
-        if card[key] is not None:
-            _has(card, key, inner)
-    guarantee = card["guarantee"]
-    _has(guarantee, "budget", ("epsilon", "delta"))
-    for place in (guarantee, guarantee["budget"]):
-        if not (math.isfinite(place["epsilon"]) and place["epsilon"] >= 0):
-            raise DataError("the card's ε is not a number that can be promised")
-        if not 0 < place["delta"] < 1:
-            raise DataError("the card's δ does not lie between 0 and 1")
-    if not guarantee["budget"]["epsilon"] > 0:
-        raise DataError("the card's budget is empty")
-    if not 0 <= card["accounted_epsilon"] <= guarantee["epsilon"] * (1 + 1e-9) + 1e-9:
-        raise DataError("the card's ε is smaller than what its answers were charged")
-    if guarantee["kind"] == Kind.DATA_DEPENDENT.value:
-        raise DataError("a data-dependent ε is itself private until it is sanitised")
-    if card["experiment"] is not None and not card["run"]["experiment"]:
-        raise DataError(
-            "the card of a real run holds experiment-only numbers: it must not be shown"
-        )
-
-
 def sentence(text: object) -> str:
     """A text of the card as a sentence: a capital first, a full stop last."""
     kept = tidy(text)
@@ -127,20 +73,14 @@ def sentence(text: object) -> str:
     return kept if not kept or kept[-1] in ".!?…" else f"{kept}."
 
 
-def _has(card: Mapping[str, Any], key: str, inner: tuple[str, ...]) -> None:
-    missing = key not in card or (
-        inner and not (isinstance(card[key], Mapping) and set(inner) <= set(card[key]))
-    )
-    if missing:
-        raise DataError(f"the card is not whole: look at its part '{key}'")
-
-
 def _meter(card: Mapping[str, Any]) -> dict[str, Any]:
     accounted, guarantee = card["accounted_epsilon"], card["guarantee"]
-    full = max(guarantee["budget"]["epsilon"], guarantee["epsilon"], accounted)
+    budget = guarantee["budget"]["epsilon"]
+    full = max(budget, guarantee["epsilon"], accounted)
     return {
         "accounted": up(accounted),
-        "budget": number(guarantee["budget"]["epsilon"]),
+        # A ceiling is computed and has many digits; a budget has those somebody gave it.
+        "budget": up(budget) if guarantee.get("mode") == "fixed" else number(budget),
         "fill": f"{100 * accounted / full:.2f}",
         "mark": f"{100 * guarantee['epsilon'] / full:.2f}",
     }
@@ -159,12 +99,28 @@ def _shares(queries: Mapping[str, int]) -> list[dict[str, str]]:
     ]
 
 
-def _history(points: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+def _history(points: list[dict[str, Any]]) -> list[tuple[str, ...]]:
     stride = max(1, -(-len(points) // _MOST_ROWS))
+    groups = _history_groups(points)
     return [
-        (f"{point['asked']:,}", f"{point['answered']:,}", up(point["epsilon"]))
+        (
+            f"{point['asked']:,}",
+            f"{point['answered']:,}",
+            *(up(point["groups"][group]) for group in groups),
+            *(() if groups else (up(point["epsilon"]),)),
+        )
         for point in points[::-1][::stride][::-1]
     ]
+
+
+def _history_heads(points: list[dict[str, Any]]) -> list[str]:
+    return [f"ε of {name(group)}" for group in _history_groups(points)] or ["ε"]
+
+
+def _history_groups(points: list[dict[str, Any]]) -> list[str]:
+    """The groups whose cost is told at every point, if there are any."""
+    found: list[str] = list(points[-1].get("groups", ())) if points else []
+    return found if all(set(found) == set(point.get("groups", ())) for point in points) else []
 
 
 def _student(student: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -179,7 +135,7 @@ def _student(student: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _evaluation(evaluation: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    if evaluation is None:
+    if evaluation is None or "per_class" not in evaluation:
         return None
     low, high = wilson(evaluation["accuracy"], evaluation["rows"])
     per_class = evaluation["per_class"]
@@ -199,23 +155,30 @@ def _evaluation(evaluation: Mapping[str, Any] | None) -> dict[str, Any] | None:
     }
 
 
+def _label_evaluation(evaluation: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if evaluation is None or "per_label" not in evaluation:
+        return None
+    return label_evaluation(evaluation)
+
+
 def _experiment(experiment: Mapping[str, Any] | None) -> dict[str, str] | None:
     if experiment is None:
         return None
-    return {key: percent(experiment[key]) for key in _OPTIONAL["experiment"]}
+    return {key: percent(experiment[key]) for key in EXPERIMENT}
 
 
 def _made(card: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
     data, partition = card["data"], card["partition"]
     shape = ("private_records", "public_rows", "features")
+    several = "labels" if "by_label" in card["answers"] else "classes"
     return [
         (
             "Data",
             [
                 ("source", name(data["source"])),
                 *((key.replace("_", " "), f"{data[key]:,}") for key in shape),
-                ("classes", f"{len(data['classes'])}: {plain([name(c) for c in data['classes']])}"),
-                ("classes from", plain(data["classes_from"])),
+                (several, f"{len(data['classes'])}: {plain([name(c) for c in data['classes']])}"),
+                (f"{several} from", plain(data["classes_from"])),
                 ("preprocessing from", plain(data["preprocessing_from"])),
             ],
         ),
@@ -235,4 +198,5 @@ def _configuration(configuration: Mapping[str, Any]) -> list[tuple[str, list[tup
     return [
         (name(key), rows(inner) if isinstance(inner, Mapping) else [("", plain(inner))])
         for key, inner in configuration.items()
+        if inner != {}
     ]

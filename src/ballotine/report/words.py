@@ -101,9 +101,9 @@ def plain(value: object) -> str:
         case float():
             text = number(value)
         case Mapping():
-            text = _listed([f"{name(key)} = {plain(inner)}" for key, inner in value.items()])
+            text = listed([f"{name(key)} = {plain(inner)}" for key, inner in value.items()])
         case list() | tuple():
-            text = _listed([plain(item) for item in value])
+            text = listed([plain(item) for item in value])
         case _:
             text = tidy(value, _VALUE)
     return text or NOTHING
@@ -114,7 +114,8 @@ def rows(mapping: Mapping[str, object]) -> list[tuple[str, str]]:
     return [(name(key).replace("_", " "), plain(value)) for key, value in mapping.items()]
 
 
-def _listed(items: list[str]) -> str:
+def listed(items: list[str]) -> str:
+    """Names after each other, not too many of them."""
     if len(items) > _MOST_ITEMS:
         items = [*items[:_MOST_ITEMS], f"and {len(items) - _MOST_ITEMS} more"]
     return ", ".join(items) or NOTHING

@@ -1,7 +1,24 @@
 """Students: models that learn from released answers and may be released themselves."""
 
 from ballotine.students.distill import fit_student, is_semi_supervised
+from ballotine.students.multilabel import (
+    LabelStudents,
+    MultiLabelStudent,
+    fit_label_students,
+    label_score,
+    unanswered,
+)
 from ballotine.students.spreading import SpreadingClassifier
 from ballotine.students.student import Student
 
-__all__ = ["SpreadingClassifier", "Student", "fit_student", "is_semi_supervised"]
+__all__ = [
+    "LabelStudents",
+    "MultiLabelStudent",
+    "SpreadingClassifier",
+    "Student",
+    "fit_label_students",
+    "fit_student",
+    "is_semi_supervised",
+    "label_score",
+    "unanswered",
+]

@@ -48,7 +48,13 @@ def fit_student(estimator: Any, X: Table, labels: IntArray, seed: int | None = N
             f"the released answers name {len(found)} class(es) and a student needs at least two; "
             "ask more queries, lower the threshold, or give the budget more room"
         )
-    student = seeded_clone(estimator, seed if seed is not None else 0)
+    return fit_answered(estimator, X, labels, seed if seed is not None else 0)
+
+
+def fit_answered(estimator: Any, X: Table, labels: IntArray, seed: int) -> Any:
+    """Fit a clone, whatever the answers are."""
+    answered = labels >= 0
+    student = seeded_clone(estimator, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if is_semi_supervised(estimator):

@@ -13,6 +13,12 @@ from ballotine.errors import RunFolderError
 from ballotine.models import load_model, save_model
 from ballotine.types import FloatArray, Labels, Table
 
+OWN = (
+    "ballotine.students.multilabel.LabelStudents",
+    "ballotine.students.multilabel.MultiLabelStudent",
+)
+"""Types of ours that a student's file may hold beside this one."""
+
 
 class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A fitted student: a model over class numbers, and what the numbers stand for."""
@@ -44,7 +50,7 @@ class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path, trusted: Collection[str] = ()) -> Student:
         """Read a student that ``save`` wrote; ``trusted`` names types of your own."""
-        student = load_model(Path(path), trusted)
+        student = load_model(Path(path), {*OWN, *trusted})
         if not isinstance(student, cls):
             raise RunFolderError(f"{path} holds a model, but not a Ballotine student")
         return student

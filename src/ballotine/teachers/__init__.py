@@ -2,15 +2,21 @@
 
 from ballotine.teachers.engine import Engine, LocalEngine, RayEngine, make_engine
 from ballotine.teachers.ensemble import Ensemble, TeacherStore, Trainer
+from ballotine.teachers.multilabel import Cast, LabelEnsemble, LabelModels, fit_labels, train_labels
 from ballotine.teachers.train import Teacher
 
 __all__ = [
+    "Cast",
     "Engine",
     "Ensemble",
+    "LabelEnsemble",
+    "LabelModels",
     "LocalEngine",
     "RayEngine",
     "Teacher",
     "TeacherStore",
     "Trainer",
+    "fit_labels",
     "make_engine",
+    "train_labels",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,32 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.models import load_own_model, save_model
 from ballotine.teachers.engine import Engine, LocalEngine
-from ballotine.teachers.train import Teacher, TeacherTask, predict_classes, train_teacher
+from ballotine.teachers.train import (
+    Share,
+    Teacher,
+    Work,
+    lost_share,
+    predict_classes,
+    train_share,
+    train_teacher,
+)
 from ballotine.types import IntArray, Table
 
 VOTE_CHUNK = 4096
+
+
+@dataclass(frozen=True)
+class KeptTeacher:
+    """A trained teacher whose model stays on disk until it is asked for."""
+
+    position: int
+    path: Path
+    problem: None = None
+
+    @property
+    def model(self) -> Any:
+        """The model, read anew."""
+        return load_own_model(self.path)
 
 
 @dataclass
@@ -27,12 +50,15 @@ class Ensemble:
         teachers: one per share, broken ones included.
         classes: how many classes they choose from.
         identity: names this ensemble in query ids.
+        problems: why some vote a constant, by their position, for the holder only.
+        engine: where they vote.
     """
 
-    teachers: list[Teacher]
+    teachers: Sequence[Teacher | KeptTeacher]
     classes: int
     identity: bytes
     problems: dict[int, str] = field(default_factory=dict)
+    engine: Engine = field(default_factory=lambda: LocalEngine(1))
 
     def __len__(self) -> int:
         return len(self.teachers)
@@ -40,17 +66,44 @@ class Ensemble:
     def __repr__(self) -> str:
         return f"<Ensemble of {len(self)} teachers: private>"
 
-    def ballots(self, X: Table, advance: Callable[[int], None] = lambda _: None) -> IntArray:
+    def ballots(self, X: Table, advance: Callable[[int], None] = lambda _: None) -> Table:
         """Every teacher's class number for every row, shape (rows, teachers)."""
         cast = np.empty((len(X), len(self)), dtype=np.int64)
-        for column, teacher in enumerate(self.teachers):
-            for start in range(0, len(X), VOTE_CHUNK):
-                rows = slice(start, start + VOTE_CHUNK)
-                cast[rows, column], problem = predict_classes(teacher.model, X[rows], self.classes)
-                if problem is not None:
-                    self.problems[teacher.position] = problem
+        work = partial(_vote, X, self.classes)
+        lost = partial(_lost_vote, len(X))
+        for column, found, problem in self.engine.map(work, self._voters(), lost):
+            cast[:, column] = found
+            if problem is not None:
+                self.problems[self.teachers[column].position] = problem
             advance(1)
         return cast
+
+    def _voters(self) -> Iterator[tuple[int, Teacher | KeptTeacher]]:
+        """Teachers by their column; where workers do not see our disk, with their models."""
+        for column, teacher in enumerate(self.teachers):
+            if isinstance(teacher, Teacher) or self.engine.same_disk:
+                yield column, teacher
+            else:
+                yield column, Teacher(teacher.position, teacher.model)
+
+
+def _vote(
+    X: Table, classes: int, voter: tuple[int, Teacher | KeptTeacher]
+) -> tuple[int, IntArray, str | None]:
+    """One teacher's column of ballots, and what went wrong."""
+    column, teacher = voter
+    model, problem = teacher.model, None
+    cast = np.empty(len(X), dtype=np.int64)
+    for start in range(0, len(X), VOTE_CHUNK):
+        rows = slice(start, start + VOTE_CHUNK)
+        cast[rows], found = predict_classes(model, X[rows], classes)
+        problem = found or problem
+    return column, cast, problem
+
+
+def _lost_vote(rows: int, voter: tuple[int, Any], reason: str) -> tuple[int, IntArray, str]:
+    """The ballots of a teacher whose process died with every attempt."""
+    return voter[0], np.zeros(rows, dtype=np.int64), reason
 
 
 class TeacherStore:
@@ -60,15 +113,18 @@ class TeacherStore:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def load(self, position: int) -> Teacher | None:
+    def load(self, position: int) -> KeptTeacher | None:
         """The teacher of that share, if it was trained before."""
         path = self._path(position)
-        return Teacher(position, load_own_model(path)) if path.exists() else None
+        return KeptTeacher(position, path) if path.exists() else None
 
-    def save(self, teacher: Teacher) -> None:
-        """Keep a good teacher; a broken one is tried again on the next resume."""
-        if teacher.problem is None:
-            save_model(self._path(teacher.position), teacher.model, private=True)
+    def save(self, teacher: Teacher) -> Teacher | KeptTeacher:
+        """Keep a good teacher, on disk only; a broken one is tried again on the next resume."""
+        if teacher.problem is not None:
+            return teacher
+        path = self._path(teacher.position)
+        save_model(path, teacher.model, private=True)
+        return KeptTeacher(teacher.position, path)
 
     def _path(self, position: int) -> Path:
         return self._folder / f"teacher-{position:05d}.skops"
@@ -80,8 +136,11 @@ class Trainer:
 
     Attributes:
         estimator: any scikit-learn classifier; it is cloned, never fitted itself.
+        classes: how many classes, or labels, there are.
+        secret: what seeds and the ensemble's name follow from.
         engine: where the work is done.
         store: where finished teachers are kept, or None.
+        variant: what else tells this ensemble's ballots from those of others.
     """
 
     estimator: Any
@@ -89,6 +148,7 @@ class Trainer:
     secret: bytes
     engine: Engine = field(default_factory=LocalEngine)
     store: TeacherStore | None = None
+    variant: str = ""
 
     def train(
         self,
@@ -98,35 +158,52 @@ class Trainer:
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
         """One teacher per share; finished ones are taken from the store."""
-        trained: dict[int, Teacher] = {}
-        for teacher in self._teachers(X, y, partition):
-            trained[teacher.position] = teacher
+        teachers = self.trained(train_teacher, X, y, partition, advance)
+        identity, problems = self.identity(len(teachers)), problems_of(teachers)
+        return Ensemble(teachers, self.classes, identity, problems, self.engine)
+
+    def trained(
+        self,
+        work: Work,
+        X: Table,
+        y: IntArray,
+        partition: Partition,
+        advance: Callable[[int], None],
+    ) -> list[Teacher | KeptTeacher]:
+        """The teachers of all shares, in their order, each trained by ``work``.
+
+        With a store their models are on disk, and memory does not grow with their number.
+        """
+        found: dict[int, Teacher | KeptTeacher] = {}
+        for teacher in self._teachers(work, X, y, partition):
+            found[teacher.position] = teacher
             advance(1)
-        teachers = [trained[position] for position in range(len(partition.groups))]
-        problems = {t.position: t.problem for t in teachers if t.problem is not None}
-        return Ensemble(teachers, self.classes, self.identity(len(teachers)), problems)
+        return [found[position] for position in range(len(partition.groups))]
 
     def identity(self, n_teachers: int) -> bytes:
         """A name for the ensemble: unguessable when the secret is."""
-        text = f"ballotine/ensemble/1\0{n_teachers}\0{self.estimator!r}\0"
+        text = f"ballotine/ensemble/1\0{n_teachers}\0{self.estimator!r}\0{self.variant}"
         return hashlib.sha256(text.encode() + self.secret).digest()
 
-    def _teachers(self, X: Table, y: IntArray, partition: Partition) -> Iterator[Teacher]:
-        missing: list[TeacherTask] = []
+    def _teachers(
+        self, work: Work, X: Table, y: IntArray, partition: Partition
+    ) -> Iterator[Teacher | KeptTeacher]:
+        missing: list[Share] = []
         for position, group in enumerate(partition.groups):
             kept = self.store.load(position) if self.store else None
             if kept is not None:
                 yield kept
             else:
-                seed = self._seed(position)
-                missing.append(TeacherTask(position, self.estimator, X[group], y[group], seed))
-        if not missing:
-            return
-        for teacher in self.engine.map(train_teacher, missing):
-            if self.store:
-                self.store.save(teacher)
-            yield teacher
+                missing.append(Share(position, group, self._seed(position)))
+        train = partial(train_share, work, self.estimator, X, y)
+        for teacher in self.engine.map(train, missing, partial(lost_share, work, X, y)):
+            yield self.store.save(teacher) if self.store else teacher
 
     def _seed(self, position: int) -> int:
         label = b"ballotine/teacher/1\0" + position.to_bytes(8, "big") + self.secret
         return int.from_bytes(hashlib.sha256(label).digest()[:3], "big")
+
+
+def problems_of(teachers: Sequence[Teacher | KeptTeacher]) -> dict[int, str]:
+    """Why some teachers vote a constant, by their position."""
+    return {t.position: t.problem for t in teachers if t.problem is not None}

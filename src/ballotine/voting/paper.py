@@ -55,6 +55,7 @@ class PaperAnswerer:
         self._door = Answerer(
             self.mechanism, self.ledger, self.noise, self.classes, self.run, self.chunk, self.plan
         )
+        self._seen: dict[bytes, Answer] = {}
         self._meter = Meter(self.mechanism, self.bounds, self.orders, self.plan)
 
     def charge(self) -> Charge:
@@ -74,14 +75,20 @@ class PaperAnswerer:
             count: gives the ballots (or tallies) of the queries at some positions.
             advance: is told how many more queries are settled, for progress bars.
         """
-        found: list[Answer] = []
-        for start in range(0, len(ids), self.chunk):
+        first: dict[bytes, int] = {}
+        for position, query in enumerate(ids):
+            first.setdefault(query, position)
+        todo = [query for query in first if query not in self._seen]
+        advance(len(ids) - len(todo))
+        for start in range(0, len(todo), self.chunk):
             if self.stopped:
                 break
-            batch = list(ids[start : start + self.chunk])
-            found += self._answer_batch(batch, count(np.arange(start, start + len(batch))))
+            batch = todo[start : start + self.chunk]
+            places = np.array([first[query] for query in batch], dtype=np.int64)
+            answers = self._answer_batch(batch, count(places))
+            self._seen.update(zip(batch, answers, strict=False))
             advance(len(batch))
-        found += [self._door.unasked()] * (len(ids) - len(found))
+        found = [self._seen.get(query, self._door.unasked()) for query in ids]
         return Answers(np.array(found, dtype=np.int64), self.classes)
 
     def _answer_batch(self, batch: list[bytes], votes: Tallies | IntArray) -> list[Answer]:

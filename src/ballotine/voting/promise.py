@@ -90,7 +90,7 @@ def _by_mode(
 
 
 def _groups(spending: Spending) -> tuple[GroupGuarantee, ...]:
-    if len(spending.accounts) == 1:
+    if len(spending.accounts) == 1 or spending.terms.mode is Mode.PAPER:
         return ()
     return tuple(
         GroupGuarantee(name, account.guaranteed_epsilon(), account.budget.epsilon)

@@ -1,0 +1,80 @@
+"""Teachers and students, of one class or of several labels: the same for estimator and run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ballotine.data.partition import Partition
+from ballotine.noise import NoiseSource
+from ballotine.pipeline.procedure import Procedure
+from ballotine.pipeline.targets import Thresholds, caster, variant_of
+from ballotine.students import fit_label_students, fit_student
+from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, train_labels
+from ballotine.types import IntArray, Table
+
+
+def train_ensemble(
+    procedure: Procedure,
+    estimator: Any,
+    X: Table,
+    y: IntArray,
+    partition: Partition,
+    *,
+    secret: bytes,
+    engine: Engine,
+    thresholds: Thresholds | None = None,
+    store: TeacherStore | None = None,
+    advance: Callable[[int], None] = lambda _: None,
+) -> Ensemble:
+    """One teacher per share.
+
+    Args:
+        procedure: with which mechanism they will vote, and on how many classes.
+        estimator: any scikit-learn classifier.
+        X: private rows.
+        y: their class numbers, or 0, 1 and −1 (unknown) per label.
+        partition: who teaches whom.
+        secret: what seeds and the ensemble's name follow from.
+        engine: where the work is done.
+        thresholds: with several labels, when a teacher names one.
+        store: where finished teachers are kept, or None.
+        advance: is told about each finished teacher.
+    """
+    mechanism = procedure.mechanism
+    trainer = Trainer(
+        estimator=estimator,
+        classes=procedure.classes,
+        secret=secret,
+        engine=engine,
+        store=store,
+        variant=variant_of(mechanism, thresholds),
+    )
+    if not mechanism.multilabel:
+        return trainer.train(X, y, partition, advance)
+    cast = caster(mechanism, thresholds, procedure.classes)
+    return train_labels(trainer, X, y, partition, cast, advance)
+
+
+def with_straight(
+    procedure: Procedure, public: Table, labels: IntArray, X: Table, y: IntArray
+) -> tuple[Table, IntArray]:
+    """What a student learns from: answered public rows, and records that need no privacy."""
+    straight = procedure.straight
+    return np.concatenate([public, X[straight]]), np.concatenate([labels, y[straight]])
+
+
+def train_student(estimator: Any, X: Table, labels: IntArray, noise: NoiseSource) -> Any:
+    """A student of classes, or of several labels.
+
+    Args:
+        estimator: any scikit-learn classifier.
+        X: rows.
+        labels: class numbers, or 0 and 1 per label; negative where there is no answer.
+        noise: what its seed comes from.
+    """
+    seed = int.from_bytes(noise.words("student", b"", 1)[:3], "big")
+    fit = fit_label_students if labels.ndim == 2 else fit_student
+    return fit(estimator, X, labels, seed)

@@ -1,0 +1,39 @@
+"""What a holder should be told: δ that promises little, budgets that go with classes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ballotine.pipeline.procedure import Procedure
+from ballotine.types import IntArray
+from ballotine.voting.individual import budget_class_association
+
+
+class DeltaWarning(UserWarning):
+    """δ is so large that it allows publishing somebody's record outright."""
+
+
+class BiasWarning(UserWarning):
+    """Budgets and classes go together; that they do depends on private labels."""
+
+
+def warn_about_delta(delta: float, n_records: int) -> str | None:
+    """The sentence for a δ of 1/n or more, or None."""
+    if delta * n_records < 1:
+        return None
+    return (
+        f"δ = {delta:g} is not below 1/n for n = {n_records} private records: a mechanism that "
+        "publishes one random record in full would satisfy it; choose δ well below 1/n"
+    )
+
+
+def warn_about_bias(procedure: Procedure, codes: IntArray) -> str | None:
+    """The sentence for budgets that correlate with classes, or None.
+
+    For the holder's eyes: whether there is one depends on private labels.
+    """
+    scheme = procedure.rules.individual
+    if scheme is None or procedure.numbers is None:
+        return None
+    budgets = np.array([epsilon for _, epsilon in scheme.pairs])
+    return budget_class_association(budgets[procedure.numbers], codes)
