@@ -155,7 +155,9 @@ def follow(command: str) -> None:
         assert command == "make run"
 
 
-@pytest.mark.parametrize(("name", "count"), [("accounting", 4), ("engine", 2), ("individual", 2), ("voting", 3)])
+@pytest.mark.parametrize(
+    ("name", "count"), [("accounting", 4), ("engine", 2), ("individual", 2), ("voting", 3)]
+)
 def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     page = blocks(DOCS / f"{name}.md")

@@ -21,8 +21,8 @@ EXIT_INTERRUPTED = 130
 
 EPILOG = """
 Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
-parameter or run file · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy, damaged or
-edited · 6 run folder or disk · 70 unexpected error · 130 interrupted (resumable).
+parameter or run file · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
+damaged or edited · 6 run folder or disk · 70 unexpected error · 130 interrupted (resumable).
 """
 
 app = typer.Typer(

@@ -23,8 +23,8 @@ def as_orders(orders: npt.ArrayLike) -> FloatArray:
     """
     try:
         array = np.atleast_1d(np.asarray(orders, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise ParameterError("orders must be numbers") from error
+    except (TypeError, ValueError):
+        raise ParameterError("orders must be numbers") from None
     if array.ndim != 1 or array.size == 0:
         raise ParameterError("orders must be a non-empty one-dimensional list of numbers")
     if not np.all(np.isfinite(array)) or np.any(array <= 1.0):
@@ -36,8 +36,8 @@ def as_real(value: float, name: str) -> float:
     """Return a finite number, or say which parameter is none."""
     try:
         number = float(value)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(f"{name} must be a number") from error
+    except (TypeError, ValueError):
+        raise ParameterError(f"{name} must be a number") from None
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite")
     return number
@@ -77,16 +77,27 @@ def as_delta(value: float) -> float:
     return number
 
 
+def numbers_of(values: npt.ArrayLike) -> FloatArray | None:
+    """Return private values as floats, or None.
+
+    NumPy's complaint repeats the value it could not read: an error raised while handling it
+    would carry that along.
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
+
+
 def as_counts(counts: npt.ArrayLike) -> FloatArray:
     """Return tallies as a float array of shape (queries, classes); one tally becomes one row.
 
     Raises:
         DataError: when they are not numbers, empty, of another shape, infinite, NaN or negative.
     """
-    try:
-        array = np.asarray(counts, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError("counts must be numbers, one row of equal length per query") from error
+    array = numbers_of(counts)
+    if array is None:
+        raise DataError("counts must be numbers, one row of equal length per query")
     if array.ndim == 1:
         array = array[np.newaxis, :]
     if array.ndim != 2 or array.size == 0:
@@ -96,10 +107,10 @@ def as_counts(counts: npt.ArrayLike) -> FloatArray:
 
 def as_tops(top: npt.ArrayLike) -> FloatArray:
     """Return the largest count of each query as a float array of shape (queries,)."""
-    try:
-        array = np.atleast_1d(np.asarray(top, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise DataError("top counts must be numbers") from error
+    array = numbers_of(top)
+    if array is None:
+        raise DataError("top counts must be numbers")
+    array = np.atleast_1d(array)
     if array.ndim != 1 or array.size == 0:
         raise DataError("top counts must be a non-empty one-dimensional list of numbers")
     return _clean(array, "top counts")

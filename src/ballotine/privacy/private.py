@@ -1,52 +1,96 @@
 """Numbers that depend on private votes: silent unless somebody states a reason.
 
-They refuse to be printed, formatted, logged, pickled, copied into JSON or turned into an
-array or a number by accident. Whoever opens one says why, and searching the code for
-``unlock`` finds every such place.
+They refuse to be printed, formatted, logged, compared, hashed, pickled, copied, put into
+JSON or turned into an array or a number by accident, and whoever looks through the
+attributes of an object (a debugger, ``rich.inspect``, a serialiser) does not meet them.
+Whoever opens one says why, and searching the code for ``unlock`` finds every such place.
 """
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, Generic, NoReturn, TypeVar
+
+import numpy as np
 
 from ballotine.errors import DataError
 from ballotine.types import FloatArray
 
+Array = TypeVar("Array", bound=np.ndarray[Any, Any])
 
-class Private:
-    """Private numbers behind one explicit door."""
+
+class Sealed(Generic[Array]):
+    """An array that is no attribute of anything; its shape is public."""
+
+    __slots__ = ("_door", "shape")
+
+    def __init__(self, array: Array) -> None:
+        # Kept by a function: walks over attributes, slots and states end here.
+        self._door: Callable[[], Array] = lambda: array
+        self.shape: tuple[int, ...] = array.shape
+
+    def unlock(self, *, reason: str) -> Array:
+        """The array itself, for code that states why it may see it."""
+        if not reason.strip():
+            raise DataError("opening private numbers needs a reason")
+        return self._door()
+
+    def __repr__(self) -> str:
+        return "<sealed>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("what is sealed is private: it is not pickled or copied")
+
+    __getstate__ = __reduce__
+
+
+def _refusal(done: str) -> Callable[..., NoReturn]:
+    """A method that does not do what Python would have it do."""
+
+    def refuse(self: Locked, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} is private: it is not {done}")
+
+    return refuse
+
+
+class Locked:
+    """Private numbers behind one explicit door, which subclasses name: ``unlock``."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: FloatArray) -> None:
-        self._values = values
-
-    def unlock(self, *, reason: str) -> FloatArray:
-        """The numbers themselves, for code that states why it may see them."""
-        if not reason.strip():
-            raise DataError("opening private numbers needs a reason")
-        return self._values
-
-    def __len__(self) -> int:
-        return len(self._values)
+        self._values = Sealed(values)
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {len(self)} queries: private>"
+        return f"<{type(self).__name__}: private>"
 
     def __format__(self, spec: str) -> str:
         return repr(self)
 
-    def __array__(self, *args: object, **kwargs: object) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} are private: only sanitised answers leave")
+    # What Python and NumPy would otherwise do with an object, or do by way of its length.
+    __array_ufunc__ = None
+    __array__ = __array_function__ = _refusal("an array")
+    __reduce__ = __getstate__ = _refusal("pickled or copied")
+    __iter__ = __getitem__ = __contains__ = _refusal("read one by one")
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refusal("compared")
+    __hash__ = _refusal("hashed")
+    __bool__ = __int__ = __float__ = __complex__ = __index__ = _refusal("a number")
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} are private and are not pickled or copied")
 
-    def __iter__(self) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} are private and are not read one by one")
+class Private(Locked):
+    """Private numbers about a sequence of queries; how many queries there are is public."""
 
-    def __float__(self) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} are private and are not a number")
+    __slots__ = ()
+
+    def unlock(self, *, reason: str) -> FloatArray:
+        """The numbers themselves, for code that states why it may see them."""
+        return self._values.unlock(reason=reason)
+
+    def __len__(self) -> int:
+        return self._values.shape[0]
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self)} queries: private>"
 
 
 class PrivateCosts(Private):

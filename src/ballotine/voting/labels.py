@@ -18,7 +18,7 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.privacy.multilabel import Norm
 from ballotine.privacy.multilabel.ballots import scales
 from ballotine.privacy.powerset import allowed_subsets
-from ballotine.privacy.private import Private
+from ballotine.privacy.private import Private, Sealed
 from ballotine.types import FloatArray
 from ballotine.voting.tally import Tallies
 
@@ -162,7 +162,7 @@ class SubsetTallies(Tallies):
         if not np.all(np.isfinite(counts)) or np.any(counts < 0.0):
             raise DataError("tallies must be finite and not negative")
         Private.__init__(self, counts)
-        self._sets = sets
+        self._sets = Sealed(sets)
         self.teachers = teachers
         self.labels = labels
         self.most = most
@@ -199,8 +199,7 @@ class SubsetTallies(Tallies):
 
     def unlock_sets(self, *, reason: str) -> ByteArray:
         """The listed sets themselves, packed, for code that states why it may see them."""
-        self.unlock(reason=reason)
-        return self._sets
+        return self._sets.unlock(reason=reason)
 
 
 def _parts(ballots: npt.NDArray[Any]) -> Iterator[slice]:

@@ -30,6 +30,12 @@ class Readings(Private):
     __slots__ = ()
 
 
+class Totals(Private):
+    """The cost so far of a record of each unit, shape (units, orders)."""
+
+    __slots__ = ()
+
+
 @dataclass
 class Meter:
     """Adds up costs on every order, per group and per teacher that takes turns.
@@ -45,14 +51,14 @@ class Meter:
     bounds: Bounds
     orders: FloatArray
     plan: IndividualPlan | None = None
-    _totals: dict[str, FloatArray] = field(default_factory=dict, repr=False)
+    _totals: dict[str, Totals] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for name in self.groups:
             units = 1
             if self.plan is not None and self.plan.group(name).takes_turns:
                 units = len(self.plan.group(name).teachers)
-            self._totals[name] = np.zeros((units, len(self.orders)))
+            self._totals[name] = Totals(np.zeros((units, len(self.orders))))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -76,7 +82,7 @@ class Meter:
 
     def epsilon(self, name: str, delta: float, method: Method) -> tuple[float, float]:
         """ε of a group so far and the order that proves it: private if the bounds are."""
-        total = self._totals[name].max(axis=0)
+        total = self._totals[name].unlock(reason=REASON).max(axis=0)
         return conversion.epsilon(self.orders, total, delta, method)
 
     def _grown(
@@ -84,7 +90,7 @@ class Meter:
     ) -> FloatArray:
         reach = ONE_VOTE if self.plan is None else self.plan.reach(name)
         priced = self.mechanism.costs(tallies, answers, self.orders, self.bounds, reach)
-        each, totals = priced.unlock(reason=REASON), self._totals[name]
+        each, totals = priced.unlock(reason=REASON), self._totals[name].unlock(reason=REASON)
         if len(totals) == 1 or self.plan is None:
             grown: FloatArray = totals + np.cumsum(each, axis=0)
             totals[0] = grown[-1]

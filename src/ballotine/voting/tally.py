@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ballotine.errors import DataError
+from ballotine.privacy._validate import numbers_of
 from ballotine.privacy.private import Private
 from ballotine.types import FloatArray, IntArray
 
@@ -19,7 +20,10 @@ class Tallies(Private):
     __slots__ = ()
 
     def __init__(self, counts: FloatArray) -> None:
-        counts = np.asarray(counts, dtype=np.float64)
+        numbers = numbers_of(counts)
+        if numbers is None:
+            raise DataError("tallies must be numbers")
+        counts = numbers
         if counts.ndim != 2 or counts.shape[1] < 2:
             raise DataError("tallies need the shape (queries, classes) with at least two classes")
         if not np.all(np.isfinite(counts)) or np.any(counts < 0):

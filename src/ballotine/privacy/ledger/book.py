@@ -51,6 +51,7 @@ Realise = Callable[[IntArray, str], Counter[Event]]
 """Gives the events that a set of answers really released about the records of a group."""
 
 DEFAULT_WAIT = 30.0
+LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
 
 
 class Ledger:
@@ -140,29 +141,17 @@ class Ledger:
 
     def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
         """Stored answers of those queries that have one."""
-        found: dict[bytes, Answer] = {}
-        with schema.translated(self._path):
-            for query in ids:
-                row = self._connection.execute(
-                    "SELECT answer FROM queries WHERE id = ? AND answer IS NOT NULL", (query,)
-                ).fetchone()
-                if row is not None:
-                    found[query] = decode_answer(row[0])
-        return found
+        stored = self._reserved(ids).items()
+        return {query: decode_answer(row[0]) for query, row in stored if row[0] is not None}
 
     def pending(self, ids: Sequence[bytes]) -> set[bytes]:
         """Those queries that were reserved, by whatever run, and not answered yet."""
-        with schema.translated(self._path):
-            return {query for query in ids if self._is_reserved(query)} - self.lookup(ids).keys()
+        return {query for query, row in self._reserved(ids).items() if row[0] is None}
 
     def turns(self, ids: Sequence[bytes]) -> IntArray:
         """The turn of each reserved query: its number among those charged alike."""
-        with schema.translated(self._path):
-            rows = [
-                self._connection.execute("SELECT turn FROM queries WHERE id = ?", (query,))
-                for query in ids
-            ]
-            return np.array([row.fetchone()[0] for row in rows], dtype=np.int64)
+        stored = self._reserved(ids)
+        return np.array([stored[query][1] for query in ids], dtype=np.int64)
 
     def reserve(self, ids: Sequence[bytes], charge: Charge | Events, *, run: str = "") -> BoolArray:
         """Set aside the worst-case cost of new queries, first come first served.
@@ -175,18 +164,14 @@ class Ledger:
         charge = as_charge(charge)
         with schema.transaction(self._connection, self._path):
             self._refresh()
-            known = [self._is_reserved(query) for query in ids]
-            fresh = list(
-                dict.fromkeys(query for query, old in zip(ids, known, strict=True) if not old)
-            )
+            allowed = set(self._reserved(ids))
+            fresh = [query for query in dict.fromkeys(ids) if query not in allowed]
             granted = fresh[: self._spending.affordable(charge, len(fresh))]
             if granted:
                 self._write_reservation(granted, charge, run)
         self._refresh()
-        allowed = set(granted)
-        return np.array(
-            [old or query in allowed for query, old in zip(ids, known, strict=True)], dtype=bool
-        )
+        allowed.update(granted)
+        return np.array([query in allowed for query in ids], dtype=bool)
 
     def record(
         self,
@@ -320,9 +305,19 @@ class Ledger:
             }
         return stored[EVERYONE]["released"] if isinstance(charge_to(charge), list) else stored
 
-    def _is_reserved(self, query: bytes) -> bool:
-        row = self._connection.execute("SELECT 1 FROM queries WHERE id = ?", (query,)).fetchone()
-        return row is not None
+    def _reserved(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes | None, int]]:
+        """Answer (None while pending) and turn of those queries that were reserved."""
+        found: dict[bytes, tuple[bytes | None, int]] = {}
+        with schema.translated(self._path):
+            for start in range(0, len(ids), LOOKED_UP):
+                some = ids[start : start + LOOKED_UP]
+                rows = self._connection.execute(
+                    "SELECT id, answer, turn FROM queries "
+                    f"WHERE id IN ({','.join('?' * len(some))})",
+                    some,
+                )
+                found.update((query, (answer, turn)) for query, answer, turn in rows)
+        return found
 
     def _require_open(self) -> None:
         if self._sealed:

@@ -97,6 +97,13 @@ class Spending:
     def refusal(self, charge: Charge) -> InsufficientBudgetError:
         """The error for a query that does not fit, in the user's terms."""
         self.require_groups(charge)
+        if self.terms.queries is not None and self.asked >= self.terms.queries:
+            return InsufficientBudgetError(
+                f"all {self.terms.queries} queries that were decided on beforehand are asked; "
+                "a fixed number of queries cannot grow afterwards",
+                requested=1.0,
+                remaining=0.0,
+            )
         name, share = min(charge.shares, key=lambda pair: self._room(*pair))
         account = self.accounts[name]
         each, left = account.left(share.events)

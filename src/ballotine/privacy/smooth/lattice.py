@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.privacy._validate import numbers_of
 from ballotine.types import FloatArray, IntArray
 
 
@@ -17,10 +18,8 @@ def as_costs(g: npt.ArrayLike) -> FloatArray:
     """Return costs by top count, shape (n + 1,), or by top and runner-up, two-dimensional."""
     try:
         costs = np.asarray(g, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ParameterError(
-            "g must be numbers, one cost for each top count from 0 to n"
-        ) from error
+    except (TypeError, ValueError):
+        raise ParameterError("g must be numbers, one cost for each top count from 0 to n") from None
     if costs.ndim not in {1, 2} or costs.shape[0] < 2:
         raise ParameterError("g must hold one cost for each top count from 0 to n")
     if np.isnan(costs).all() or np.any(np.isinf(costs)) or np.any(costs < 0.0):
@@ -30,10 +29,9 @@ def as_costs(g: npt.ArrayLike) -> FloatArray:
 
 def as_places(places: npt.ArrayLike, costs: FloatArray) -> tuple[IntArray, ...]:
     """Return an index into the costs for every query; messages repeat no count."""
-    try:
-        values = np.asarray(places, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise DataError("counts must be numbers") from error
+    values = numbers_of(places)
+    if values is None:
+        raise DataError("counts must be numbers")
     if costs.ndim == 1:
         values = values.reshape(-1, 1) if values.ndim <= 1 else values
     if values.ndim != 2 or values.shape[1] != costs.ndim or values.size == 0:

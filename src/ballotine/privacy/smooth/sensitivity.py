@@ -7,53 +7,46 @@ One teacher may change its vote on every query at once, so LS_d is the sum of th
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.privacy._validate import as_counts, as_nonnegative, as_orders, as_sigma
+from ballotine.privacy.private import Locked
 from ballotine.privacy.smooth.lattice import as_costs, as_places, steepest, widen
 from ballotine.privacy.smooth.theorem6 import Theorem6
 from ballotine.types import FloatArray
 
+_ADDING = "adding up costs of the same votes"
 
-class PrivateCost:
+
+class PrivateCost(Locked):
     """A sum of data-dependent costs with its local sensitivities: private, and silent about it.
 
     Costs of the same votes add up with ``+``.
     """
 
-    __slots__ = ("_local", "_total")
+    __slots__ = ()
 
     def __init__(self, total: float, local: FloatArray) -> None:
-        self._total = total
-        self._local = local
+        """Lock a sum and LS_0, …, LS_n."""
+        super().__init__(np.concatenate(([total], local)))
 
     def __add__(self, other: PrivateCost) -> PrivateCost:
-        if self._local.size != other._local.size:
+        if self._values.shape != other._values.shape:
             raise ParameterError("costs of different numbers of teachers cannot be added")
-        return PrivateCost(self._total + other._total, self._local + other._local)
+        (one, near), (two, far) = self.unlock(reason=_ADDING), other.unlock(reason=_ADDING)
+        return PrivateCost(one + two, near + far)
 
     def unlock(self, *, reason: str) -> tuple[float, FloatArray]:
         """Return the sum and LS_0, …, LS_n, for code that states why it may see them."""
-        if not reason.strip():
-            raise DataError("opening a private cost needs a reason")
-        return self._total, self._local
+        values = self._values.unlock(reason=reason)
+        return float(values[0]), values[1:]
 
     def smooth(self, beta: float) -> float:
         """Return the β-smooth sensitivity, which is private too."""
-        return smooth_sensitivity(self._local, beta)
-
-    def __repr__(self) -> str:
-        return "<PrivateCost: private>"
-
-    def __format__(self, spec: str) -> str:
-        return repr(self)
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeError("a private cost is not pickled")
+        return smooth_sensitivity(self.unlock(reason="how much one teacher can change it")[1], beta)
 
 
 def smooth_sensitivity(local: npt.ArrayLike, beta: float) -> float:

@@ -1,0 +1,139 @@
+"""Answering and accounting saved votes: 9,000 queries of 250 teachers, through a ledger file.
+
+    python benchmarks/bench_votes.py [--repeats 5] [--alone 600]
+
+Prints how long it takes to answer 9,000 saved queries through a ledger on disk and to account for
+them (tight, data-independent curves), in fresh processes after start-up and again in this one,
+and how many times slower a query is when each is answered alone (a chunk of one), in the same
+run. Ends with 1 when answering and accounting take a second or more of processor time, in a
+fresh process: on a machine that others use, the time on the wall is theirs, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from ballotine.data.ballots import open_votes
+from ballotine.noise import SecureNoise
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger import Ledger, Mode
+from ballotine.voting import Answerer, ConfidentGNMax, query_ids
+from ballotine.voting.account import Accountant
+from ballotine.voting.saved import Rule, SavedVotes, vote
+
+QUERIES, TEACHERS, CLASSES, DELTA = 9000, 250, 10, 1e-5
+MECHANISM = ConfidentGNMax(40.0, 200.0, 150.0)
+BUDGET = Budget(50.0, DELTA)
+
+
+def simulated_ballots(seed: int = 0) -> np.ndarray:
+    """Most teachers agree on most queries."""
+    draw = np.random.default_rng(seed)
+    favourite = draw.integers(CLASSES, size=(QUERIES, 1))
+    agree = draw.random((QUERIES, TEACHERS)) < draw.beta(2.66, 0.25, size=(QUERIES, 1))
+    others = draw.integers(CLASSES, size=(QUERIES, TEACHERS))
+    return np.where(agree, favourite, others).astype(np.uint8)
+
+
+def saved(path: Path) -> SavedVotes:
+    return SavedVotes.of(open_votes(path), MECHANISM, CLASSES)
+
+
+def answer(path: Path) -> None:
+    """All queries, as ``ballotine vote`` does, into a new ledger."""
+    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+        rule = Rule(MECHANISM, Mode.STRICT, DELTA, BUDGET)
+        answers, _ = vote(saved(path), rule, Path(folder) / "ledger.sqlite", SecureNoise())
+        assert answers.asked.all()
+
+
+def account(path: Path) -> None:
+    """All queries, as ``ballotine account --bounds tight`` does."""
+    accountant = Accountant(MECHANISM, "tight", SecureNoise())
+    for chunk in saved(path).chunks():
+        accountant.add(chunk, CLASSES, DELTA)
+    assert accountant.result(DELTA).queries == QUERIES
+
+
+def alone(path: Path, queries: int) -> None:
+    """Some queries, each in a chunk of its own."""
+    ballots = np.load(path)
+    ids = query_ids([str(row).encode() for row in range(queries)], b"", MECHANISM)
+    with (
+        tempfile.TemporaryDirectory(dir=path.parent) as folder,
+        Ledger.open(Path(folder) / "ledger.sqlite", BUDGET) as ledger,
+    ):
+        door = Answerer(MECHANISM, ledger, SecureNoise(), np.arange(CLASSES), chunk=1)
+        assert door.answer(ids, lambda rows: ballots[rows].astype(np.int64)).asked.all()
+
+
+def seconds(job: Callable[[], object]) -> tuple[float, float]:
+    """On the wall, and of the processor."""
+    start, used = time.perf_counter(), time.process_time()
+    job()
+    return time.perf_counter() - start, time.process_time() - used
+
+
+def both(path: Path) -> list[float]:
+    """Answering and accounting, each on the wall and of the processor."""
+    return [*seconds(lambda: answer(path)), *seconds(lambda: account(path))]
+
+
+def first_times(path: Path) -> list[float]:
+    """The same in a process that has just started, without its start-up."""
+    command = [sys.executable, __file__, "--once", str(path)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    return [float(number) for number in ended.stdout.split()]
+
+
+def measure(path: Path, repeats: int, few: int) -> bool:
+    """Print the medians and the ratio; tell whether the target is met."""
+    fresh, again, single = [], [], []
+    alone(path, 10)  # curves are computed once: not the loop's fault
+    for _ in range(repeats):
+        fresh.append(first_times(path))
+        again.append(both(path))
+        single.append(seconds(lambda: alone(path, few)))
+    print(f"{QUERIES} queries × {TEACHERS} teachers, Confident-GNMax, ledger on disk, tight")
+    for label, times in (("first in a process", fresh), ("again", again)):
+        wall, used, wall_account, used_account = np.median(times, axis=0)
+        print(
+            f"  {label:<19} answered {wall:.3f} s ({used:.3f} s of the processor), "
+            f"accounted {wall_account:.3f} s ({used_account:.3f} s)"
+        )
+    each = np.median(single, axis=0) / few * 1e6
+    chunked = np.median(again, axis=0)[:2] / QUERIES * 1e6
+    for label, one, many in zip(("on the wall", "of the processor"), each, chunked, strict=True):
+        print(
+            f"  a query, {label:<17} alone {one:8.0f} µs, in chunks {many:6.1f} µs: "
+            f"{one / many:5.1f}×"
+        )
+    first = np.median(fresh, axis=0)
+    return bool(first[1] + first[3] < 1.0)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--alone", type=int, default=600, help="queries answered one by one")
+    parser.add_argument("--once", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.once is not None:
+        print(*both(arguments.once))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ballots.npy"
+        np.save(path, simulated_ballots())
+        return 0 if measure(path, arguments.repeats, arguments.alone) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
