@@ -153,15 +153,7 @@ CASES: dict[str, Callable[[Path], object]] = {
 }
 
 
-# Here the error of NumPy or scikit-learn that stands behind repeats a cell.
-NUMBERS_FROM_TEXT = pytest.mark.xfail(reason="the cause of the error repeats a cell")
-LEAKING = {"rows of words"}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=NUMBERS_FROM_TEXT if n in LEAKING else ()) for n in CASES],
-)
+@pytest.mark.parametrize("name", CASES)
 def test_an_error_repeats_nothing_private(name: str, tmp_path: Path) -> None:
     with pytest.raises((BallotineError, ValueError)) as raised:
         CASES[name](tmp_path)

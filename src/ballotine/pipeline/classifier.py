@@ -118,14 +118,20 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         rules = self._rules()
         several = rules.mechanism.multilabel
-        X, y = validate_data(
-            self,
-            X,
-            y,
-            dtype=np.float64,
-            multi_output=several,
-            ensure_min_samples=self.n_teachers,
-        )
+        try:
+            X, y = validate_data(
+                self,
+                X,
+                y,
+                dtype=np.float64,
+                multi_output=several,
+                ensure_min_samples=self.n_teachers,
+            )
+        except ValueError as problem:
+            if "could not convert" not in str(problem):
+                raise
+            # The message would repeat a private cell.
+            raise DataError("the private rows hold values that are not numbers") from None
         codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
         names = None if groups is None else np.asarray(groups)
         check_consistent_length(codes, names)
