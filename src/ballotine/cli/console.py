@@ -9,7 +9,9 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
@@ -42,8 +44,20 @@ def warn(message: str) -> None:
     errors.print(line, soft_wrap=True)
 
 
+class RateColumn(ProgressColumn):
+    """How many steps are done in a second, or in a minute when they are slow."""
+
+    def render(self, task: Task) -> Text:
+        """The rate, once there is one."""
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        rate = f"{speed:.1f}/s" if speed >= 1 else f"{60 * speed:.1f}/min"
+        return Text(rate, style="progress.data.speed")
+
+
 class RichProgress:
-    """One bar per stage, with time used and time left."""
+    """One bar per stage, with its rate, time used and time left."""
 
     def __init__(self) -> None:
         self._bars = Bars(
@@ -51,6 +65,7 @@ class RichProgress:
             TextColumn("{task.description:<10}"),
             BarColumn(),
             MofNCompleteColumn(),
+            RateColumn(),
             TimeElapsedColumn(),
             TimeRemainingColumn(),
             console=errors,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Never
 
 import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
+from ballotine.errors import BallotineError
 from ballotine.models import seeded_clone
 from ballotine.types import IntArray, Labels, Table
 
@@ -25,6 +28,21 @@ class TeacherTask:
 
 
 @dataclass(frozen=True)
+class Share:
+    """Which records one teacher learns from; the records themselves are shared by all workers.
+
+    Attributes:
+        position: which share of the partition it is.
+        rows: of the private data.
+        seed: of the teacher.
+    """
+
+    position: int
+    rows: IntArray
+    seed: int
+
+
+@dataclass(frozen=True)
 class Teacher:
     """A trained teacher.
 
@@ -37,6 +55,32 @@ class Teacher:
     position: int
     model: Any
     problem: str | None = None
+
+
+Work = Callable[[TeacherTask], Teacher]
+"""Trains one teacher, or makes one that votes a constant and says why."""
+
+
+def train_share(work: Work, estimator: Any, X: Table, y: IntArray, share: Share) -> Teacher:
+    """Train the teacher of one share: its records are copied here, in its own process."""
+    task = TeacherTask(share.position, estimator, X[share.rows], y[share.rows], share.seed)
+    return work(task)
+
+
+def lost_share(work: Work, X: Table, y: IntArray, share: Share, reason: str) -> Teacher:
+    """What stands for a teacher whose process died with every attempt."""
+    return train_share(work, LostClassifier(reason), X, y, share)
+
+
+class LostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Cannot learn, and says why."""
+
+    def __init__(self, reason: str = "") -> None:
+        self.reason = reason
+
+    def fit(self, X: Table, y: Labels) -> Never:  # noqa: ARG002
+        """Fail."""
+        raise BallotineError(self.reason)
 
 
 def train_teacher(task: TeacherTask) -> Teacher:

@@ -1,0 +1,93 @@
+"""Tasks on a Ray cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from ballotine.errors import ParameterError
+from ballotine.teachers.worker import work_alone
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+RETRIES = 2
+
+
+class RayEngine:
+    """Tasks on a Ray cluster: the one that is named, the one of RAY_ADDRESS, or one started here.
+
+    Args:
+        n_jobs: how many tasks may run at once; None leaves that to the cluster.
+        address: of the cluster.
+    """
+
+    same_disk = False
+
+    def __init__(self, n_jobs: int | None = None, address: str | None = None) -> None:
+        self.n_jobs = n_jobs
+        self.address = address or os.environ.get("RAY_ADDRESS")
+        self._ray = _import_ray()
+
+    def map(
+        self,
+        work: Callable[[Task], Result],
+        tasks: Iterable[Task],
+        lost: Callable[[Any, str], Any] | None = None,
+    ) -> Iterator[Result]:
+        """Run the tasks as Ray tasks, results as they come; Ray repeats those whose worker died."""
+        ray = self._ray
+        window = self._connect()
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(work_alone)
+        held = ray.put(work)  # its arrays go to the object store once, and workers map them
+        waiting = iter(tasks)
+        running = {remote.remote(held, task): task for task in islice(waiting, window)}
+        while running:
+            done, _ = ray.wait(list(running), num_returns=1)
+            ended = [(reference, running.pop(reference)) for reference in done]
+            running.update({remote.remote(held, t): t for t in islice(waiting, len(ended))})
+            for reference, task in ended:
+                yield self._result(reference, task, lost)
+
+    def _result(self, reference: Any, task: Any, lost: Callable[[Any, str], Any] | None) -> Any:
+        try:
+            return self._ray.get(reference)
+        except self._ray.exceptions.RayTaskError:
+            raise  # the work itself failed
+        except self._ray.exceptions.RayError as problem:
+            if lost is None:
+                raise
+            return lost(task, f"its worker was lost ({type(problem).__name__})")
+
+    def _connect(self) -> int:
+        """Join or start a cluster; how many tasks to have under way."""
+        ray = self._ray
+        quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+        if not ray.is_initialized():
+            if self.address is None or self.address == "local":
+                ray.init(address="local", num_cpus=self.n_jobs, **quiet)
+            else:
+                self._join()
+        processors = int(ray.cluster_resources().get("CPU", 1))
+        # One more per processor than can run: none waits while a result travels.
+        return self.n_jobs or 2 * max(processors, 1)
+
+    def _join(self) -> None:
+        try:
+            self._ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
+        except (ConnectionError, RuntimeError, TimeoutError, ValueError, OSError) as problem:
+            raise ParameterError(
+                f"no Ray cluster answers at {self.address!r}: check the address (RAY_ADDRESS) "
+                "or unset it to use this machine alone"
+            ) from problem
+
+
+def _import_ray() -> Any:
+    try:
+        import ray
+    except ImportError as problem:
+        raise ParameterError(
+            "engine 'ray' needs the optional part: pip install 'ballotine[ray]'"
+        ) from problem
+    return ray
