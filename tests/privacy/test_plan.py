@@ -13,6 +13,7 @@ from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import GaussianArgmax, GaussianCheck
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.ledger import Ledger
+from ballotine.privacy.ledger.charge import Charge
 
 BUDGET = Budget(3.0, 1e-5)
 
@@ -34,7 +35,7 @@ def test_the_number_of_queries_is_where_the_ledger_stops() -> None:
     for sigma in (5.0, 40.0):
         events = (GaussianCheck(3 * sigma), GaussianArgmax(sigma, 10))
         charges = [(event, 1.0) for event in events]
-        stop = Ledger.open(None, BUDGET).spending().affordable(events)
+        stop = Ledger.open(None, BUDGET).spending().affordable(Charge.of(events))
         assert abs(plan.queries_for(charges, BUDGET) - stop) <= 1
 
 
