@@ -19,7 +19,7 @@ test: $(VENV)/.dev          ## everything that must hold: style, types, layers, 
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev          ## put the code in order
 	$(BIN)/ruff check --fix .
@@ -36,7 +36,7 @@ docs-serve: $(VENV)/.docs   ## the documentation site, live
 	$(BIN)/mkdocs serve
 
 test-extras: $(EXTRAS)/.ready  ## the suite on NumPy 1.26, with every optional part installed
-	$(EXTRAS)/bin/python -m pytest -m "extras or not extras"
+	$(EXTRAS)/bin/python -m pytest -n 2 --dist worksteal -m "extras or not extras"
 
 $(VENV)/.pip: constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -16,6 +16,8 @@ from ballotine.text import printable
 
 TRUSTED = frozenset(
     {
+        "ballotine.neural.adapter.TorchClassifier",
+        "ballotine.neural.augment.RotateShift",
         "ballotine.students.spreading.SpreadingClassifier",
         "ballotine.students.student.Student",
         "sklearn.calibration._CalibratedClassifier",

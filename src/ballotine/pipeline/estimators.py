@@ -18,7 +18,7 @@ SHORT_NAMES = {
     "gradient-boosting": "sklearn.ensemble.HistGradientBoostingClassifier",
     "naive-bayes": "sklearn.naive_bayes.GaussianNB",
     "discriminant-analysis": "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
-    "neural-network": "sklearn.neural_network.MLPClassifier",
+    "neural-network": "ballotine.neural.TorchClassifier",
     "spreading": "ballotine.students.SpreadingClassifier",
     "label-spreading": "sklearn.semi_supervised.LabelSpreading",
     "label-propagation": "sklearn.semi_supervised.LabelPropagation",

@@ -1,7 +1,8 @@
 """Teachers of several labels: one scikit-learn classifier per label, or one that knows them all.
 
 A teacher gives each label a probability; a ballot names the labels that are probable enough.
-How probable that is, is public and decided outside.
+How probable that is, is public and decided outside. A model with thresholds of its own, found on
+its own records, gives 0.5 where a probability reaches its threshold.
 """
 
 from __future__ import annotations
@@ -155,8 +156,9 @@ def fit_labels(estimator: Any, X: Table, y: IntArray, seed: int) -> LabelModels:
     """
     constants = np.array([_constant(column) for column in y.T])
     learnt = np.flatnonzero(constants == -1.0)
-    if len(learnt) > 1 and np.all(y[:, learnt] >= 0) and _knows_several(estimator):
-        return LabelModels(constants, together=seeded_clone(estimator, seed).fit(X, y[:, learnt]))
+    if len(learnt) > 1 and _knows_several(estimator, whole=bool(np.all(y[:, learnt] >= 0))):
+        known_or_not = np.maximum(y[:, learnt], -1)
+        return LabelModels(constants, together=seeded_clone(estimator, seed).fit(X, known_or_not))
     apart = []
     for label in learnt.tolist():
         known = y[:, label] >= 0
@@ -179,7 +181,10 @@ def _constant(column: IntArray) -> float:
     return float(values[0]) if len(values) else float("nan")
 
 
-def _knows_several(estimator: Any) -> bool:
+def _knows_several(estimator: Any, whole: bool) -> bool:
+    """Whether it learns several labels at once, also when not all of them are known."""
+    if not whole and not getattr(estimator, "masks_missing_labels", False):
+        return False
     tags = get_tags(estimator).classifier_tags
     return bool(tags is not None and tags.multi_label and hasattr(estimator, "predict_proba"))
 
@@ -187,6 +192,16 @@ def _knows_several(estimator: Any) -> bool:
 def _together(model: Any, X: Table) -> FloatArray:
     """A matrix from a model of several labels: some give one array, some one per label."""
     found = model.predict_proba(X)
-    if isinstance(found, np.ndarray):
-        return found.astype(np.float64)
-    return np.column_stack([label[:, 1] for label in found]).astype(np.float64)
+    if not isinstance(found, np.ndarray):
+        return np.column_stack([label[:, 1] for label in found]).astype(np.float64)
+    if getattr(model, "thresholds", None) == "own":
+        return centred(found, model.thresholds_)
+    return found.astype(np.float64)
+
+
+def centred(probabilities: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Probabilities stretched so that each label's threshold, inside (0, 1), becomes 0.5."""
+    below = probabilities / (2 * thresholds)
+    above = 1 - (1 - probabilities) / (2 * (1 - thresholds))
+    stretched: FloatArray = np.where(probabilities <= thresholds, below, above)
+    return stretched

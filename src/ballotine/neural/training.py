@@ -1,0 +1,174 @@
+"""The training loop: tensor batches, no loader, repeatable under a seed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ballotine.errors import BallotineError, ParameterError
+from ballotine.neural.augment import Augment
+
+MISSING = -1
+"""In targets with several labels: not known, and not learnt from."""
+
+
+CACHED = 64
+"""Rows at once when a processor predicts: what a layer gives to the next stays in its cache."""
+
+DIVERGED = "the loss is not a number any more; use a smaller learning rate or check the input"
+
+
+class DivergedError(BallotineError):
+    """Training ended in numbers that are none."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a network is trained.
+
+    Attributes:
+        epochs: passes over the records.
+        batch: records per step; the last batch of an epoch may be smaller.
+        learning_rate: of the optimiser.
+        optimiser: "adam" or "sgd" (with momentum 0.9).
+        weight_decay: of the optimiser.
+        bf16: forward and backward passes in bfloat16, where the processor is faster with it.
+    """
+
+    epochs: int = 40
+    batch: int = 32
+    learning_rate: float = 1e-3
+    optimiser: str = "adam"
+    weight_decay: float = 0.0
+    bf16: bool = False
+
+    def __post_init__(self) -> None:
+        if self.epochs < 1 or self.batch < 1:
+            raise ParameterError("training needs at least one epoch and one record per batch")
+        if not self.learning_rate > 0:
+            raise ParameterError(f"a learning rate must be positive, got {self.learning_rate}")
+        if self.optimiser not in ("adam", "sgd"):
+            raise ParameterError(f"unknown optimiser {self.optimiser!r}; choose adam or sgd")
+
+    def make_optimiser(self, module: nn.Module) -> torch.optim.Optimizer:
+        """The optimiser of the module's weights."""
+        weights = module.parameters()
+        if self.optimiser == "adam":
+            return torch.optim.Adam(
+                weights, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
+            )
+        return torch.optim.SGD(
+            weights, lr=self.learning_rate, momentum=0.9, weight_decay=self.weight_decay
+        )
+
+
+def train(
+    module: nn.Module,
+    inputs: torch.Tensor,
+    targets: torch.Tensor,
+    schedule: Schedule,
+    generator: torch.Generator,
+    augment: Augment | None = None,
+    after_epoch: Callable[[int, float], bool] = lambda _epoch, _loss: True,
+) -> None:
+    """Train a module in place.
+
+    Args:
+        module: gives logits.
+        inputs: all records, on the module's device.
+        targets: class numbers, or rows of 0/1 with MISSING where a label is not known.
+        schedule: how long and how fast.
+        generator: where the order of records comes from.
+        augment: changes every batch.
+        after_epoch: is told the epoch and its mean loss; False ends the training.
+    """
+    optimiser = schedule.make_optimiser(module)
+    module.train()
+    if min(schedule.batch, len(inputs)) == 1:
+        _freeze_statistics(module)
+    for epoch in range(schedule.epochs):
+        total = torch.zeros((), device=inputs.device)
+        for rows in batches(len(inputs), schedule.batch, generator):
+            batch = inputs[rows]
+            if augment is not None:
+                batch = augment(batch, generator)
+            with autocast(schedule.bf16, inputs.device):
+                loss = loss_of(module(batch), targets[rows])
+            optimiser.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+            total += loss.detach() * len(rows)
+        mean = float(total) / len(inputs)
+        if not math.isfinite(mean):
+            raise DivergedError(DIVERGED)
+        if not after_epoch(epoch, mean):
+            break
+    # A loss can stay finite while the running statistics of batch norm do not.
+    if not all(bool(torch.isfinite(value).all()) for value in module.state_dict().values()):
+        raise DivergedError(DIVERGED)
+
+
+def _freeze_statistics(module: nn.Module) -> None:
+    """Batch norm cannot tell the spread of one record: it keeps the statistics it starts with."""
+    for layer in module.modules():
+        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
+            layer.eval()
+
+
+def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy; for several labels binary cross-entropy on the known ones."""
+    if targets.ndim == 1:
+        return functional.cross_entropy(logits.float(), targets)
+    known = targets != MISSING
+    wanted = targets.clamp(min=0).to(logits.dtype).float()
+    each = functional.binary_cross_entropy_with_logits(logits.float(), wanted, reduction="none")
+    return (each * known).sum() / known.sum().clamp(min=1)
+
+
+def batches(rows: int, size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
+    """Every row once, in a random order; a last batch of one row joins the one before it.
+
+    Batch norm cannot train on one row, and dropping rows would waste private records.
+    """
+    order = torch.randperm(rows, generator=generator)
+    ends = [*range(size, rows, size), rows]
+    if len(ends) > 1 and ends[-1] - ends[-2] == 1:
+        ends.pop(-2)
+    start = 0
+    for end in ends:
+        yield order[start:end]
+        start = end
+
+
+@torch.inference_mode()
+def logits_of(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """The module's logits for all rows, a few at a time, in evaluation mode."""
+    module.eval()
+    batch = CACHED if inputs.is_cpu else 1024
+    parts = [module(inputs[at : at + batch]).float() for at in range(0, len(inputs), batch)]
+    return torch.cat(parts)
+
+
+@contextmanager
+def autocast(wanted: bool, device: torch.device) -> Iterator[None]:
+    """bfloat16 where it is wanted."""
+    with torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted):
+        yield
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[torch.Generator]:
+    """Everything drawn inside follows from the seed, and nothing outside is disturbed."""
+    repeatable = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True)
+    with torch.random.fork_rng(), repeatable:
+        # torch.manual_seed also looks for other accelerators, which takes milliseconds every time.
+        torch.default_generator.manual_seed(seed)
+        if torch.cuda.is_available():
+            torch.cuda.manual_seed_all(seed)
+        yield torch.Generator().manual_seed(seed)
