@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -10,6 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ballotine.data.partition import random_partition
 from ballotine.errors import ParameterError
 from ballotine.teachers import Trainer, make_engine
+from ballotine.teachers.ray_engine import knock
 
 X, Y = make_blobs(n_samples=240, centers=3, random_state=0)
 
@@ -32,6 +35,17 @@ def test_ray_trains_the_same_teachers() -> None:
         ray.shutdown()
     assert np.array_equal(ballots["local"], ballots["ray"])
     assert np.mean(ballots["ray"] == Y[:, None]) > 0.8
+
+
+def test_a_door_is_knocked_at_only_where_there_is_a_number() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        knock(f"127.0.0.1:{port}")
+        knock(f"ray://127.0.0.1:{port}")
+    knock("auto")
+    for nobody in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
+        with pytest.raises(OSError, match="refused"):
+            knock(nobody)
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 from ballotine.errors import ParameterError
 from ballotine.teachers.worker import work_alone
@@ -13,6 +15,7 @@ from ballotine.teachers.worker import work_alone
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 RETRIES = 2
+KNOCK_SECONDS = 10
 
 
 class RayEngine:
@@ -74,13 +77,22 @@ class RayEngine:
         return self.n_jobs or 2 * max(processors, 1)
 
     def _join(self) -> None:
+        ray = self._ray
         try:
-            self._ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
-        except (ConnectionError, RuntimeError, TimeoutError, ValueError, OSError) as problem:
+            knock(str(self.address))
+            ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
+        except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as problem:
             raise ParameterError(
                 f"no Ray cluster answers at {self.address!r}: check the address (RAY_ADDRESS) "
                 "or unset it to use this machine alone"
             ) from problem
+
+
+def knock(address: str) -> None:
+    """Fail at once when nobody listens at an address with a port: Ray would wait for minutes."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.hostname is not None and parts.port is not None:
+        socket.create_connection((parts.hostname, parts.port), KNOCK_SECONDS).close()
 
 
 def _import_ray() -> Any:
