@@ -1,0 +1,87 @@
+"""What a partition is, and where its randomness comes from."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import IntArray, Labels
+
+FROM_LABELS = (
+    "the record-to-teacher map was computed from the labels ({}); the cost "
+    "of a replaced record holds only if that record leaves all others in place"
+)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Groups of record positions, one per teacher; disjoint unless records are upsampled.
+
+    Attributes:
+        groups: positions of each teacher's records.
+        data_dependent: True when the map was computed from the records' values.
+        condition: what a guarantee must assume when it was.
+    """
+
+    groups: tuple[IntArray, ...]
+    data_dependent: bool
+    condition: str = FROM_LABELS.format("stratified")
+
+    @property
+    def assumption(self) -> str | None:
+        """What a guarantee must add because of this map, if anything."""
+        return self.condition if self.data_dependent else None
+
+
+class Strategy(Protocol):
+    """A way to deal records to teachers."""
+
+    @property
+    def data_dependent(self) -> bool:
+        """Whether the map is computed from the records' values."""
+
+    def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
+        """Groups of positions; the same for the same labels and secret."""
+
+
+def secret_permutation(n: int, secret: bytes) -> IntArray:
+    """A permutation that only the holder of the secret can predict."""
+    words = np.frombuffer(
+        hashlib.shake_256(b"ballotine/partition/1\0" + secret).digest(8 * n), dtype="<u8"
+    )
+    return np.argsort(words, kind="stable").astype(np.int64)
+
+
+def secret_generator(secret: bytes) -> np.random.Generator:
+    """Draws of known laws that follow from the secret."""
+    digest = hashlib.sha256(b"ballotine/partition/draws/1\0" + secret).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big"))
+
+
+def by_label(labels: Labels, secret: bytes) -> IntArray:
+    """Positions sorted by label, in secret order within each."""
+    shuffled = secret_permutation(len(labels), secret)
+    return shuffled[np.argsort(np.asarray(labels)[shuffled], kind="stable")]
+
+
+def check_sizes(n_records: int, n_teachers: int) -> None:
+    """Refuse what cannot give every teacher a record."""
+    if n_teachers < 1:
+        raise ParameterError(f"an ensemble needs at least one teacher, got {n_teachers}")
+    if n_records < n_teachers:
+        raise DataError(
+            f"{n_records} private records cannot fill {n_teachers} teachers; "
+            "use fewer teachers or more records"
+        )
+
+
+def check_classes(labels: Labels) -> None:
+    """Refuse rows of several labels where one class each is needed."""
+    if np.ndim(labels) != 1:
+        raise ParameterError(
+            "records with several labels have no class to sort by: they are dealt at random"
+        )
