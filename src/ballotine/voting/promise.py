@@ -32,6 +32,11 @@ FLOATING_POINT = (
     "noise is drawn in floating point; only the winning answer leaves, never a noisy count"
 )
 
+NOISED_AVERAGES = (
+    "noise is drawn in floating point; of a vote only the winning answer leaves, of a round of "
+    "training the noised average of the teachers' weights"
+)
+
 
 def guarantee_of(
     ledger: Ledger,
@@ -63,9 +68,9 @@ def guarantee_of(
         kind=kind,
         mode=mode.value,
         assumptions=(*conditional, *usual, *stated),
-        scope=f"{where}: {spending.recorded} queries, {spending.answered} of them answered",
+        scope=f"{where}: {_counted(spending)}",
         seeded=noise.seeded,
-        notes=(FLOATING_POINT, *notes),
+        notes=(NOISED_AVERAGES if spending.rounds else FLOATING_POINT, *notes),
         groups=_groups(spending),
     )
 
@@ -87,6 +92,14 @@ def _by_mode(
         return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
     sure = CONFIDENCE.format(spending.statement["confidence"])
     return published, Kind.SANITISED, (FIXED_POOL, sure), (OTHER_USES,)
+
+
+def _counted(spending: Spending) -> str:
+    """How much was released, in words."""
+    queries = f"{spending.recorded} queries, {spending.answered} of them answered"
+    if not spending.rounds:
+        return queries
+    return f"{spending.rounds} noised rounds of training, {queries}"
 
 
 def _groups(spending: Spending) -> tuple[GroupGuarantee, ...]:

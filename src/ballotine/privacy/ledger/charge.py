@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ballotine.errors import ParameterError
-from ballotine.privacy.events import Event, from_json
+from ballotine.privacy.events import ClippedSum, Event, from_json
 from ballotine.types import BoolArray, FloatArray, IntArray
 
 Events: TypeAlias = tuple[Event, ...]
@@ -116,6 +116,11 @@ class Charge:
     def groups(self) -> tuple[str, ...]:
         """Who is charged."""
         return tuple(name for name, _ in self.shares)
+
+    @property
+    def is_training(self) -> bool:
+        """Whether it pays a round of training, and no answer."""
+        return all(isinstance(e, ClippedSum) for _, share in self.shares for e in share.events)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the ledger's file."""

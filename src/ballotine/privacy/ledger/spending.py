@@ -24,7 +24,18 @@ from ballotine.types import FloatArray
 
 @dataclass
 class Spending:
-    """A running sum over the entries of one ledger."""
+    """A running sum over the entries of one ledger.
+
+    Attributes:
+        terms: what was promised.
+        accounts: of each group.
+        turns: how many queries were charged alike.
+        asked: queries and rounds of training that were paid for.
+        recorded: queries whose answer is kept.
+        answered: those among them that were not abstentions.
+        rounds: rounds of training whose release is recorded.
+        statement: the ε that was published in fixed mode.
+    """
 
     terms: Terms
     accounts: dict[str, Account] = field(init=False)
@@ -32,6 +43,7 @@ class Spending:
     asked: int = 0
     recorded: int = 0
     answered: int = 0
+    rounds: int = 0
     statement: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -39,8 +51,8 @@ class Spending:
 
     @property
     def pending(self) -> int:
-        """Queries reserved and not answered."""
-        return self.asked - self.recorded
+        """Queries and rounds reserved, and not released."""
+        return self.asked - self.recorded - self.rounds
 
     def apply(self, entry: Entry) -> None:
         """Take one entry into account; an impossible one means tampering."""
@@ -148,8 +160,12 @@ class Spending:
                 )
             votes, realised = released_from(entry.payload, name, share)
             self.accounts[name].tabs[charge].record(votes, realised)
-        self.recorded += count
-        self.answered += _count(entry.payload["answered"], entry)
+        answered = _count(entry.payload["answered"], entry)
+        if charge.is_training:
+            self.rounds += count
+        else:
+            self.recorded += count
+            self.answered += answered
 
     def _publish(self, entry: Entry) -> None:
         if self.statement is not None:

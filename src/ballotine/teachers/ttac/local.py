@@ -1,0 +1,172 @@
+"""One teacher's round: local steps from the averaging model, corrected if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.neural.training import loss_of
+from ballotine.neural.zoo import Factory, Shape, make_module
+from ballotine.types import IntArray, Table
+
+Weights: TypeAlias = npt.NDArray[np.float32]
+"""All weights of one network as a vector, or one row per teacher."""
+
+Buffers: TypeAlias = dict[str, npt.NDArray[Any]]
+"""What a network remembers besides its weights, by name: batch-norm statistics."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """The records of one teacher: rows of features and class numbers."""
+
+    X: Table
+    y: IntArray
+
+    def __post_init__(self) -> None:
+        if len(self.X) != len(self.y) or len(self.y) == 0:
+            raise DataError("every teacher needs at least one record, and a class for each")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def draw(self, steps: int, batch: int, seed: int) -> Records:
+        """The records of a round's mini-batches, drawn with replacement, steps first."""
+        size = min(batch, len(self))
+        rows = np.random.default_rng(seed).integers(len(self), size=(steps, size))
+        return Records(self.X[rows], self.y[rows])
+
+
+@dataclass(frozen=True)
+class LocalTask:
+    """All that one teacher needs for one round; only this travels to where it trains.
+
+    Attributes:
+        position: which teacher.
+        network: the module's factory or its name.
+        shape: of one input.
+        outputs: how many classes there are.
+        batches: mini-batches, shape (T, batch, features).
+        start: the weights to start from; θ where teachers learn together.
+        drift: c − c_i, what every gradient is corrected by; None for no correction.
+        buffers: this teacher's own buffers; None before its first round.
+        step_size: η_f of this round.
+        seed: of whatever the module itself draws (dropout).
+    """
+
+    position: int
+    network: str | Factory
+    shape: Shape
+    outputs: int
+    batches: Records
+    start: Weights
+    drift: Weights | None
+    buffers: Buffers | None
+    step_size: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class LocalResult:
+    """Where a teacher ended.
+
+    Attributes:
+        position: which teacher.
+        weights: θ_i.
+        buffers: its own buffers.
+        loss: of the weights it started from, on its first mini-batch (private).
+    """
+
+    position: int
+    weights: Weights
+    buffers: Buffers
+    loss: float
+
+    @property
+    def sound(self) -> bool:
+        """Whether all its weights are numbers."""
+        return bool(np.all(np.isfinite(self.weights)))
+
+
+def train_locally(task: LocalTask) -> LocalResult:
+    """θ_i ← θ, then T steps θ_i ← θ_i − η_f (∇f_i(θ_i) − c_i + c)."""
+    with _drawing_from(task.seed):
+        module = make_module(task.network, task.shape, task.outputs)
+        restore(module, task.start, task.buffers)
+        drift = None if task.drift is None else torch.from_numpy(task.drift)
+        module.train()
+        losses = [
+            _descend(module, _inputs(X, task.shape), _classes(y), drift, task.step_size)
+            for X, y in zip(task.batches.X, task.batches.y, strict=True)
+        ]
+    return LocalResult(task.position, weights_of(module), buffers_of(module), losses[0])
+
+
+@contextmanager
+def _drawing_from(seed: int) -> Iterator[None]:
+    """Draws inside follow from the seed; for this device alone, as rounds start by the thousand."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
+
+
+def _descend(
+    module: nn.Module,
+    inputs: torch.Tensor,
+    classes: torch.Tensor,
+    drift: torch.Tensor | None,
+    step_size: float,
+) -> float:
+    """One step of corrected gradient descent; returns the loss before it."""
+    loss = loss_of(module(inputs), classes)
+    module.zero_grad(set_to_none=True)
+    loss.backward()  # type: ignore[no-untyped-call]
+    place = 0
+    with torch.no_grad():
+        for weight in module.parameters():
+            after = place + weight.numel()
+            if weight.grad is not None:
+                weight.sub_(weight.grad, alpha=step_size)
+            if drift is not None:
+                weight.sub_(drift[place:after].view_as(weight), alpha=step_size)
+            place = after
+    return float(loss.detach())
+
+
+def _inputs(X: Table, shape: Shape) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(X, dtype=np.float32)).reshape(len(X), *shape)
+
+
+def _classes(y: IntArray) -> torch.Tensor:
+    return torch.from_numpy(np.asarray(y, dtype=np.int64))
+
+
+def weights_of(module: nn.Module) -> Weights:
+    """All parameters of a module as one vector."""
+    vector: Weights = parameters_to_vector(module.parameters()).detach().numpy().copy()
+    return vector
+
+
+def buffers_of(module: nn.Module) -> Buffers:
+    """What a module remembers besides its parameters: batch-norm statistics."""
+    return {name: value.numpy().copy() for name, value in module.named_buffers()}
+
+
+def restore(module: nn.Module, weights: Weights, buffers: Buffers | None) -> None:
+    """Put weights, and a teacher's own buffers, back into a module."""
+    count = sum(weight.numel() for weight in module.parameters())
+    if count != len(weights):
+        raise ParameterError(f"{len(weights)} weights do not fit a network of {count}")
+    vector_to_parameters(torch.from_numpy(np.array(weights)), module.parameters())
+    if buffers is not None:
+        for name, value in module.named_buffers():
+            value.copy_(torch.from_numpy(np.array(buffers[name])))

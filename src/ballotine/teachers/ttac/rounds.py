@@ -1,0 +1,278 @@
+"""TTAC: teachers that average their models and correct their drift (Algorithm 1).
+
+Every round each teacher starts from the averaging model θ, takes T local steps corrected by
+control variates, and sends back how far it moved. The averaging model moves by the mean.
+The shared control variate needs no message of its own: c is always minus the mean move over
+T·η_f, so whoever sees two averaging models in a row can compute it.
+
+Batch-norm statistics are no parameters: each teacher keeps its own, and none are averaged
+or shared. Plain training breaks PATE's premise that one record touches one teacher; see
+`ballotine.teachers.ttac.private` for rounds with noise, whose cost is accounted for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, Protocol
+
+import numpy as np
+
+from ballotine.errors import ParameterError
+from ballotine.neural.training import DivergedError, seeded
+from ballotine.neural.zoo import Factory, Shape, make_module
+from ballotine.teachers.engine import Engine, LocalEngine
+from ballotine.teachers.ttac.local import (
+    Buffers,
+    LocalResult,
+    LocalTask,
+    Records,
+    Weights,
+    train_locally,
+    weights_of,
+)
+from ballotine.types import BoolArray
+
+Method = Literal["ttac", "averaging", "conventional"]
+"""Averaging with control variates, averaging without (FedAvg), or neither."""
+
+METHODS: tuple[Method, ...] = ("ttac", "averaging", "conventional")
+PATIENCE = 20
+"""Rounds after which an averaging model must be better than guessing."""
+RECENT = 5
+"""Rounds whose losses say how good it is."""
+HOPELESS = 10.0
+"""How many times the loss of guessing, or of the first weights, is divergence."""
+ADVICE = (
+    "use a smaller step_size (0.05 and less worked for small networks), fewer local steps or "
+    "a stronger decay"
+)
+
+
+class Release(Protocol):
+    """What turns the teachers' moves into the one that everybody sees."""
+
+    def __call__(self, number: int, moves: Weights) -> Weights:
+        """From a round and all moves, shape (N, d), to the mean move of that round."""
+
+
+@dataclass(frozen=True)
+class Together:
+    """How teachers are trained together.
+
+    Attributes:
+        network: the module's factory or its name.
+        shape: of one input.
+        method: "ttac", "averaging" (FedAvg: no correction) or "conventional".
+        rounds: R.
+        steps: T, local steps per round.
+        batch: records per step.
+        step_size: η_f of the first round.
+        decay: what η_f is multiplied by after every round.
+        averaging_step: η_θ.
+    """
+
+    network: str | Factory = "pate-cnn"
+    shape: Shape = (1, 28, 28)
+    method: Method = "ttac"
+    rounds: int = 100
+    steps: int = 10
+    batch: int = 50
+    step_size: float = 0.05
+    decay: float = 0.985
+    averaging_step: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise ParameterError(
+                f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}"
+            )
+        if min(self.rounds, self.steps, self.batch) < 1:
+            raise ParameterError("training needs at least one round, one step and one record")
+        if not (0 < self.step_size < math.inf and 0 < self.averaging_step < math.inf):
+            raise ParameterError("step sizes must be positive")
+        if not 0 < self.decay <= 1:
+            raise ParameterError(f"the decay must lie between 0 and 1, got {self.decay}")
+
+    def step_size_at(self, number: int) -> float:
+        """η_f of a round, counted from 0."""
+        return self.step_size * self.decay**number
+
+    def describe(self) -> str:
+        """Canonical text: equal settings have equal text."""
+        network = self.network
+        named = network if isinstance(network, str) else f"{network.__module__}.{_name(network)}"
+        return repr(replace(self, network=named))
+
+
+def _name(network: Factory) -> str:
+    return str(getattr(network, "__qualname__", type(network).__qualname__))
+
+
+@dataclass(frozen=True)
+class State:
+    """Where a training stands: private, except for θ and c where a release made them.
+
+    Attributes:
+        done: rounds that are finished.
+        theta: the averaging model.
+        common: c.
+        own: c_i, shape (N, d).
+        weights: θ_i, shape (N, d).
+        buffers: each teacher's batch-norm statistics; None before its first round.
+        broken: teachers whose last round ended in numbers that are none.
+        losses: of every round, the averaging model's mean loss on the teachers' records.
+    """
+
+    done: int
+    theta: Weights
+    common: Weights
+    own: Weights
+    weights: Weights
+    buffers: tuple[Buffers | None, ...]
+    broken: BoolArray
+    losses: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<State after {self.done} rounds of {len(self.weights)} teachers: private>"
+
+
+@dataclass(frozen=True)
+class TogetherTrainer:
+    """Trains teachers round by round, on any engine.
+
+    Attributes:
+        settings: how.
+        classes: how many classes there are.
+        secret: what the first weights and all mini-batches follow from.
+        engine: where teachers train within a round.
+        release: what everybody sees of the moves; None for their mean. With a release, the
+            last round's moves stay with their teachers, so one round fewer is paid for, and
+            nothing that happens (an error, a stop) depends on anything but released numbers.
+    """
+
+    settings: Together
+    classes: int
+    secret: bytes
+    engine: Engine = field(default_factory=lambda: LocalEngine(1))
+    release: Release | None = None
+
+    def __post_init__(self) -> None:
+        if self.release is not None and self.settings.method == "conventional":
+            raise ParameterError("conventional teachers share nothing: there is nothing to release")
+
+    def start(self, teachers: int) -> State:
+        """All teachers, the averaging model and all control variates before the first round."""
+        with seeded(self._seed(0, 0)):
+            module = make_module(self.settings.network, self.settings.shape, self.classes)
+        theta = weights_of(module)
+        return State(
+            0,
+            theta,
+            np.zeros_like(theta),
+            np.zeros((teachers, theta.size), dtype=np.float32),
+            np.tile(theta, (teachers, 1)),
+            (None,) * teachers,
+            np.zeros(teachers, dtype=bool),
+        )
+
+    def train(self, records: Sequence[Records], state: State | None = None) -> Iterator[State]:
+        """Rounds from a state on; yields the state after each, to be shown or kept."""
+        if not records:
+            raise ParameterError("an ensemble needs at least one teacher")
+        state = self.start(len(records)) if state is None else state
+        if len(state.weights) != len(records):
+            raise ParameterError(
+                f"this state is one of {len(state.weights)} teachers, not of {len(records)}"
+            )
+        while state.done < self.settings.rounds:
+            state = self._round(records, state)
+            if self.release is None:
+                self._check_progress(state)
+            yield state
+
+    def _round(self, records: Sequence[Records], state: State) -> State:
+        number = state.done
+        tasks = (self._task(place, part, state) for place, part in enumerate(records))
+        results: dict[int, LocalResult] = {
+            result.position: result for result in self.engine.map(train_locally, tasks)
+        }
+        ordered = [results[place] for place in range(len(records))]
+        broken = np.array([not result.sound for result in ordered])
+        # A broken teacher stays where it was: it must not take the others with it.
+        starts = state.weights if self.settings.method == "conventional" else state.theta
+        weights = np.stack([result.weights for result in ordered])
+        weights = np.where(broken[:, None], starts, weights).astype(np.float32)
+        after = replace(
+            state,
+            done=number + 1,
+            weights=weights,
+            buffers=tuple(
+                before if bad else result.buffers
+                for before, bad, result in zip(state.buffers, broken, ordered, strict=True)
+            ),
+            broken=broken,
+            losses=(*state.losses, float(np.mean([result.loss for result in ordered]))),
+        )
+        if self.settings.method == "conventional":
+            return after
+        return self._averaged(state, after)
+
+    def _averaged(self, before: State, after: State) -> State:
+        """Lines 10 to 16 of Algorithm 1."""
+        number, settings = before.done, self.settings
+        last = after.done == settings.rounds
+        if self.release is not None and last:
+            return after
+        moves = after.weights - before.theta
+        mean = moves.mean(axis=0) if self.release is None else self.release(number, moves)
+        theta = before.theta + np.float32(settings.averaging_step) * mean
+        if settings.method == "averaging":
+            return replace(after, theta=theta)
+        length = np.float32(settings.steps * settings.step_size_at(number))
+        own = np.where(
+            after.broken[:, None], before.own, before.own - before.common - moves / length
+        ).astype(np.float32)
+        # The mean of the c_i is this, so c needs no message of its own.
+        return replace(after, theta=theta, own=own, common=-mean / length)
+
+    def _task(self, place: int, part: Records, state: State) -> LocalTask:
+        settings = self.settings
+        seed = self._seed(state.done + 1, place)
+        return LocalTask(
+            place,
+            settings.network,
+            settings.shape,
+            self.classes,
+            part.draw(settings.steps, settings.batch, seed),
+            state.weights[place] if settings.method == "conventional" else state.theta,
+            state.common - state.own[place] if settings.method == "ttac" else None,
+            state.buffers[place],
+            settings.step_size_at(state.done),
+            seed,
+        )
+
+    def _seed(self, number: int, place: int) -> int:
+        label = f"ballotine/ttac/1\0{number}\0{place}\0".encode() + self.secret
+        return int.from_bytes(hashlib.sha256(label).digest()[:4], "big")
+
+    def _check_progress(self, state: State) -> None:
+        """Stop a training that became worse than guessing; say what to do."""
+        guessing = math.log(self.classes)
+        recent = state.losses[-RECENT:]
+        # One spike passes by, and is common while steps are large; several in a row do not.
+        hopeless = min(recent) > HOPELESS * max(guessing, state.losses[0])
+        if hopeless or not math.isfinite(state.losses[-1]):
+            raise DivergedError(f"training diverged; {ADVICE}")
+        if self.settings.method == "conventional" or state.done < PATIENCE:
+            return
+        if 2 * state.done < self.settings.rounds:
+            return
+        if float(np.mean(recent)) > guessing:
+            raise DivergedError(
+                "the averaging model is no better than guessing after half of its rounds or "
+                f"more. If it has collapsed, {ADVICE}; if it has hardly begun to learn, use more "
+                "rounds or a larger step_size"
+            )
