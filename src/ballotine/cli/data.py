@@ -72,5 +72,29 @@ def get(
     )
 
 
+@app.command()
+def shares(
+    folder: Annotated[Path, typer.Argument(help="The run's folder.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
+) -> None:
+    """Draw which classes each teacher of a run has. Private: for the holder's eyes only.
+
+    The picture goes to the private part of the run's folder. Nothing is spent.
+    """
+    import numpy as np
+
+    from ballotine.data.partitions import label_figure
+    from ballotine.files import write_atomic
+    from ballotine.pipeline import Run, open_folder
+
+    place, settings = open_folder(folder)
+    dataset, partition = Run(settings, place).deal()
+    figure = label_figure(partition, np.asarray(dataset.classes)[dataset.y_private])
+    page = figure.to_html(include_plotlyjs=True, full_html=True)
+    write_atomic(place.shares, page, private=True)
+    if not quiet:
+        console.print(f"wrote {place.shares}: private, do not pass it on", markup=False)
+
+
 def _say(step: str) -> None:
     console.print(plain(step, "dim", longest=200))

@@ -43,6 +43,7 @@ def show(
             "charged_epsilon": round_up(spending.epsilon()),
             "queries": spending.recorded,
             "answered": spending.answered,
+            "rounds": spending.rounds,
             "pending": spending.pending,
             "mode": ledger.terms.mode.value,
             "groups": group_facts(spending),
@@ -64,9 +65,10 @@ def show(
             numbers = [f"{group[k]:g}" for k in ("budget", "charged_epsilon", "guaranteed_epsilon")]
             view.add_row(plain(group["group"]), *numbers)
         console.print(view)
-    table = Table("run", "first entry", "asked", "recorded", "answered")
+    columns = ["asked", "recorded", "answered", *(["rounds"] if facts["rounds"] else [])]
+    table = Table("run", "first entry", *columns)
     for run in runs:
-        numbers = [str(run[key]) for key in ("asked", "recorded", "answered")]
+        numbers = [str(run[key]) for key in columns]
         table.add_row(plain(run["run"]), plain(run["first"]), *numbers)
     console.print(table)
 
@@ -168,16 +170,24 @@ def group_facts(spending: Spending) -> list[dict[str, Any]]:
     ]
 
 
+_NOTHING = {"asked": 0, "recorded": 0, "answered": 0, "rounds": 0}
+
+
 def by_run(ledger: Any) -> list[dict[str, Any]]:
     """Totals per run, in the order of their first entry."""
+    from ballotine.privacy.ledger.spending import charge_from
+
     runs: dict[str, dict[str, Any]] = {}
     for entry in ledger.entries():
         if entry.kind not in ("reserve", "record"):
             continue
         name = str(entry.payload["run"])
-        empty = {"run": name, "first": entry.time, "asked": 0, "recorded": 0, "answered": 0}
-        totals = runs.setdefault(name, empty)
-        if entry.kind == "reserve":
+        totals = runs.setdefault(name, {"run": name, "first": entry.time, **_NOTHING})
+        stored = entry.payload["events" if entry.kind == "reserve" else "reserved_as"]
+        if charge_from(stored).is_training:
+            # A round is counted once it is paid: whether its release was recorded or not.
+            totals["rounds"] += entry.payload["queries"] if entry.kind == "reserve" else 0
+        elif entry.kind == "reserve":
             totals["asked"] += entry.payload["queries"]
         else:
             totals["recorded"] += entry.payload["queries"]

@@ -20,6 +20,7 @@ from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import make_guarantee
 from ballotine.pipeline.procedure import Procedure, Rules
 from ballotine.pipeline.targets import encode_classes, encode_labels
+from ballotine.pipeline.together import LearnTogether, Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student
 from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
@@ -64,7 +65,10 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             labels, and the guarantee then says so. With several labels: their names or number.
         thresholds: with several labels, the probability above which a teacher names one: a
             number, or one per label. Take them from public data.
-        partition: "random", or "stratified" (reads labels; the guarantee says so).
+        partition: "random", or "stratified" (reads labels; the guarantee says so), or a way to
+            deal of `ballotine.data.partitions`: `Similarity`, `Dirichlet`, `Column`.
+        together: `LearnTogether`, for networks that average their weights between rounds
+            (TTAC); None for teachers that learn alone.
         ledger: path of the data set's ledger; None keeps one in memory for this object.
         engine: "local" or "ray".
         n_jobs: processes that train teachers; None for one, -1 for all cores.
@@ -85,7 +89,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: float | None = None,
         classes: Any = None,
         thresholds: Any = 0.5,
-        partition: str = "random",
+        partition: Any = "random",
+        together: LearnTogether | None = None,
         ledger: Any = None,
         engine: str = "local",
         n_jobs: int | None = None,
@@ -103,6 +108,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.thresholds = thresholds
         self.partition = partition
+        self.together = together
         self.ledger = ledger
         self.engine = engine
         self.n_jobs = n_jobs
@@ -117,6 +123,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups: the group of each record, where budgets are individual.
         """
         rules = self._rules()
+        if self.together is not None:
+            check_network(self.teacher)
         several = rules.mechanism.multilabel
         try:
             X, y = validate_data(
@@ -155,6 +163,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             secret=secret,
             engine=make_engine(self.engine, self.n_jobs or 1),
             thresholds=self.thresholds,
+            place=Place(self.ledger_, self.noise_),
         )
         # Kept, because stopping as papers do needs to know what was asked before.
         self._answerer = self.procedure_.answerer(self.ledger_, self.noise_, self.classes_)
@@ -240,6 +249,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.noise_,
             classes_from_private=self.classes is None and not several,
             plan=self.procedure_.plan,
+            extra=self.procedure_.assumptions,
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -257,6 +267,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             delta=self.delta,
             individual=self.individual,
             queries=self.queries,
+            together=self.together,
         )
 
     def _warn(self, codes: IntArray) -> None:

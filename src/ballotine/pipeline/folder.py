@@ -85,6 +85,11 @@ class RunFolder:
         """Every teacher's vote on every query."""
         return self.private / "ballots.npy"
 
+    @property
+    def shares(self) -> Path:
+        """A picture of the classes that each teacher has."""
+        return self.private / "shares.html"
+
     def mark(self, what: Path) -> Path:
         """What a kept result was made from."""
         return self.private / f"{what.name}.mark"

@@ -15,9 +15,11 @@ from typing import Protocol
 import numpy as np
 
 from ballotine.data import row_keys
-from ballotine.data.partition import Partition, make_partition
+from ballotine.data.partition import Partition, make_strategy
+from ballotine.data.partitions import Random, Strategy
 from ballotine.errors import DataError, ParameterError
 from ballotine.noise import NoiseSource
+from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.ledger import EVERYONE, Charge, Ledger, Mode, Terms
 from ballotine.types import IntArray, Labels, Table
@@ -60,6 +62,7 @@ class Rules:
         delta: δ where there is no budget for everyone.
         individual: budgets by group.
         queries: how many different public rows are asked in fixed mode.
+        together: how teachers learn together, if they do.
     """
 
     mechanism: Mechanism
@@ -69,6 +72,7 @@ class Rules:
     delta: float | None = None
     individual: Scheme | None = None
     queries: int | None = None
+    together: LearnTogether | None = None
 
     def __post_init__(self) -> None:
         if self.individual is not None:
@@ -83,6 +87,8 @@ class Rules:
             raise ParameterError("the budget has a δ already: leave delta out")
         if self.queries is not None and self.mode is not Mode.FIXED:
             raise ParameterError("only the fixed mode asks a fixed number of queries")
+        if self.together is not None:
+            self._check_together(self.together)
 
     def _check_individual(self) -> None:
         if self.mode is Mode.FIXED:
@@ -102,6 +108,17 @@ class Rules:
         if self.queries is None or self.queries < 1:
             raise ParameterError("the fixed mode needs the number of queries, beforehand")
         self._require_whole_votes("the fixed mode works")
+
+    def _check_together(self, together: LearnTogether) -> None:
+        if self.mechanism.multilabel:
+            raise ParameterError("teachers learn together with one class per record only")
+        if self.individual is not None:
+            raise ParameterError("teachers with individual budgets cannot learn together")
+        if together.private and self.mode is not Mode.STRICT:
+            raise ParameterError(
+                f"private rounds work in strict mode, not in {self.mode.value} mode: a cost that "
+                "depends on the votes is not proven for teachers that learnt together"
+            )
 
     def _require_whole_votes(self, what: str) -> None:
         if not isinstance(self.mechanism, WHOLE_VOTES):
@@ -175,13 +192,19 @@ class Procedure:
             return b""
         return hashlib.sha256(self.numbers.astype("<i8").tobytes()).digest()
 
-    def deal(self, kind: str, labels: Labels, secret: bytes) -> Partition:
-        """Who teaches whom: by the kind of partition, or by the plan's groups."""
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a guarantee must add because of how teachers learn."""
+        together = self.rules.together
+        found = None if together is None else together.assumption
+        return () if found is None else (found,)
+
+    def deal(self, strategy: str | Strategy, labels: Labels, secret: bytes) -> Partition:
+        """Who teaches whom: by the way to deal, or by the plan's groups."""
+        how = make_strategy(strategy, {}) if isinstance(strategy, str) else strategy
         if self.plan is None or self.numbers is None:
-            if labels.ndim == 2 and kind == "stratified":
-                raise ParameterError("records with several labels are dealt at random")
-            return make_partition(kind, labels, self.teachers, secret)
-        if kind != "random":
+            return how.deal(labels, self.teachers, secret)
+        if not isinstance(how, Random):
             raise ParameterError("individual budgets deal records at random within their groups")
         return self.plan.deal(self.numbers, secret)
 

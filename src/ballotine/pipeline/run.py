@@ -38,6 +38,7 @@ from ballotine.pipeline.kept import (
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import Account, RunResult
 from ballotine.pipeline.runfile import RunFile
+from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
 from ballotine.privacy.ledger import Ledger, Mode, read_anchor, verify
@@ -62,6 +63,8 @@ class Run:
         self.progress = progress or Silent()
         self.noise: NoiseSource = source(settings.run.seed)
         self.teacher = make_estimator(settings.teachers.kind, settings.teachers.options, "teachers")
+        if settings.together.method is not None:
+            check_network(self.teacher)
         self.learner = make_estimator(settings.student.kind, settings.student.options, "student")
 
     def execute(self) -> RunResult:
@@ -78,7 +81,7 @@ class Run:
             discard_unused(self.folder)
             raise
         with book as ledger:
-            ensemble = self._train(dataset, procedure, partition, secret)
+            ensemble = self._train(dataset, procedure, partition, secret, ledger)
             ballots = self._vote(ensemble, dataset, procedure)
             self._keep_problems(ensemble)
             answers = self._answer(ledger, ensemble, procedure, dataset, ballots)
@@ -86,6 +89,11 @@ class Run:
             result = self._result(dataset, procedure, partition, ledger, answers, student)
         log.info("run ends: ε = %.3f, δ = %g", result.guarantee.epsilon, result.guarantee.delta)
         return result
+
+    def deal(self) -> tuple[Dataset, Partition]:
+        """The records and who teaches whom in this run: private."""
+        dataset = load(self.settings.data_spec())
+        return dataset, self._partition(dataset, self._settle(dataset), self._secret())
 
     def _secret(self) -> bytes:
         """What the partition follows from: kept, so that a resumed run deals alike."""
@@ -106,7 +114,8 @@ class Run:
             )
         queries = len(set(row_keys(self._pool(dataset))))
         rules = self.settings.rules(labels=dataset.classes, queries=queries)
-        procedure = Procedure.settle(rules, len(dataset.classes), dataset.groups)
+        groups = None if rules.individual is None else dataset.groups
+        procedure = Procedure.settle(rules, len(dataset.classes), groups)
         if procedure.plan is not None:
             for line in procedure.plan.table(procedure.classes).splitlines():
                 log.info("plan: %s", line)
@@ -118,7 +127,8 @@ class Run:
 
     def _partition(self, dataset: Dataset, procedure: Procedure, secret: bytes) -> Partition:
         with self.progress.stage("partition", 1) as advance:
-            partition = procedure.deal(self.settings.partition.kind, dataset.y_private, secret)
+            strategy = self.settings.partition.build(dataset.groups)
+            partition = procedure.deal(strategy, dataset.y_private, secret)
             advance(1)
         return partition
 
@@ -136,12 +146,21 @@ class Run:
         return ledger
 
     def _train(
-        self, dataset: Dataset, procedure: Procedure, partition: Partition, secret: bytes
+        self,
+        dataset: Dataset,
+        procedure: Procedure,
+        partition: Partition,
+        secret: bytes,
+        ledger: Ledger,
     ) -> Ensemble:
         teachers, X, y = self.settings.teachers, dataset.X_private, dataset.y_private
-        made_from = mark_of(repr(self.teacher), secret, shares(partition.groups), X, y)
+        together = procedure.rules.together
+        how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
+        made_from = mark_of(how, secret, shares(partition.groups), X, y)
         claim_teachers(self.folder, made_from)
-        with self.progress.stage("teachers", procedure.teachers) as advance:
+        folder = self.folder.teachers.resolve()
+        stage, steps = ("rounds", together.rounds) if together else ("teachers", procedure.teachers)
+        with self.progress.stage(stage, steps) as advance:
             ensemble = train_ensemble(
                 procedure,
                 self.teacher,
@@ -151,7 +170,8 @@ class Run:
                 secret=secret,
                 engine=make_engine(teachers.engine, teachers.jobs),
                 thresholds=self.settings.voting.thresholds,
-                store=TeacherStore(self.folder.teachers.resolve()),
+                store=TeacherStore(folder),
+                place=Place(ledger, self.noise, folder, made_from, self.folder.root.name),
                 advance=advance,
             )
         log.info("%d teachers are ready", len(ensemble))
@@ -238,7 +258,7 @@ class Run:
             self.noise,
             classes_from_private=dataset.classes_from == "private labels",
             plan=procedure.plan,
-            extra=_extra_assumptions(dataset),
+            extra=_extra_assumptions(dataset, procedure),
         )
         told, whispered = self._warnings(dataset, procedure, answers)
         result = RunResult(
@@ -293,8 +313,8 @@ class Run:
             )
 
 
-def _extra_assumptions(dataset: Dataset) -> tuple[str, ...]:
-    found = []
+def _extra_assumptions(dataset: Dataset, procedure: Procedure) -> tuple[str, ...]:
+    found = list(procedure.assumptions)
     if dataset.public_from == "rows of the private file":
         found.append(PUBLIC_FROM_PRIVATE)
     if dataset.preprocessing_from == "none":

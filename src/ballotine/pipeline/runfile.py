@@ -24,6 +24,7 @@ from ballotine.pipeline.sections import (
     Section,
     StudentSection,
     TeachersSection,
+    TogetherSection,
     VotingSection,
 )
 from ballotine.privacy.ledger import Mode
@@ -36,6 +37,7 @@ class RunFile(Section):
     data: DataSection
     partition: PartitionSection = PartitionSection()
     teachers: TeachersSection = TeachersSection()
+    together: TogetherSection = TogetherSection()
     voting: VotingSection
     budget: BudgetSection
     individual: IndividualSection = IndividualSection()
@@ -53,6 +55,8 @@ class RunFile(Section):
             raise ValueError("[partition] kind: individual budgets deal records at random")
         if self.data.source is not None and self.individual.column is not None:
             raise ValueError("[individual] column: a named set has none; give groups (a file)")
+        if self.data.source is not None and self.partition.column is not None:
+            raise ValueError("[partition] column: a named set has none; give private (a file)")
         if self.budget.mode is Mode.PAPER and not self.run.experiment:
             raise ValueError(
                 "[budget] mode: stopping as the papers do reveals private votes; it is for "
@@ -62,6 +66,8 @@ class RunFile(Section):
             self.rules(queries=1)
         except ParameterError as problem:
             where = "individual" if individual is not None else "budget"
+            if self.together.method is not None:
+                where = "together"
             raise ValueError(f"[{where}] {problem}") from problem
         return self
 
@@ -95,6 +101,7 @@ class RunFile(Section):
             delta=self.budget.delta if budget is None else None,
             individual=self.individual.build(self.budget.groups),
             queries=queries if self.budget.mode is Mode.FIXED else None,
+            together=self.together.build(),
         )
 
     def data_spec(self) -> DataSpec:
@@ -112,7 +119,7 @@ class RunFile(Section):
             classes=None if data.classes is None else tuple(data.classes),
             public_rows=data.public_rows,
             test_rows=data.test_rows,
-            group_column=individual.column,
+            group_column=individual.column or self.partition.column,
             groups=individual.groups,
             # Which rows are public belongs to the data, not to a run: all runs must agree.
             split_seed=self.run.seed or 0,

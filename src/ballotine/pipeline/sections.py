@@ -9,10 +9,14 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from ballotine.data.partition import make_strategy
+from ballotine.data.partitions import Strategy
 from ballotine.errors import ParameterError
+from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.ledger import Mode
 from ballotine.text import quoted
+from ballotine.types import Labels
 from ballotine.voting import Dependencies, Mechanism, make_mechanism
 from ballotine.voting.individual import SCHEMES, Scheme, budget_of
 
@@ -79,7 +83,38 @@ class DataSection(Section):
 class PartitionSection(Section):
     """How records are dealt to teachers."""
 
-    kind: Literal["random", "stratified"] = "random"
+    kind: Literal["random", "stratified", "similarity", "dirichlet", "column"] = "random"
+    similarity: float | None = Field(
+        default=None, ge=0, le=100, description="similarity: percent of records dealt at random"
+    )
+    alpha: float | None = Field(default=None, gt=0, description="dirichlet: small is uneven")
+    column: str | None = Field(
+        default=None, description="column of the private file that names each record's teacher"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        uses = {"similarity": "similarity", "dirichlet": "alpha", "column": "column"}
+        for key in ("similarity", "alpha", "column"):
+            needed = uses.get(self.kind) == key
+            if needed and getattr(self, key) is None:
+                raise ValueError(f"{key} is missing: {self.kind} needs it")
+            if not needed and getattr(self, key) is not None:
+                raise ValueError(f"{self.kind} does not use {key}")
+        return self
+
+    def build(self, names: Labels | None) -> Strategy:
+        """The way to deal.
+
+        Args:
+            names: what the column holds, one for every private record.
+        """
+        options: dict[str, dict[str, Any]] = {
+            "similarity": {"s": self.similarity},
+            "dirichlet": {"alpha": self.alpha},
+            "column": {"names": names},
+        }
+        return make_strategy(self.kind, options.get(self.kind, {}))
 
 
 class TeachersSection(Section):
@@ -90,6 +125,36 @@ class TeachersSection(Section):
     options: dict[str, Any] = Field(default_factory=dict)
     engine: Literal["local", "ray"] = "local"
     jobs: int | None = Field(default=None, ge=1, description="processes; all cores when absent")
+
+
+class TogetherSection(Section):
+    """How teachers learn together, in rounds; without a method each learns alone."""
+
+    method: Literal["ttac", "averaging"] | None = None
+    rounds: int = Field(default=100, ge=1)
+    steps: int = Field(default=10, ge=1, description="local steps in every round")
+    step_size: float = Field(default=0.05, gt=0)
+    decay: float = Field(default=0.985, gt=0, le=1, description="of the step size, per round")
+    averaging_step: float = Field(default=1.0, gt=0)
+    clip: float | None = Field(
+        default=None, gt=0, description="largest norm of a move; it makes rounds private"
+    )
+    noise_multiplier: float | None = Field(default=None, gt=0)
+    share: float | None = Field(
+        default=None, gt=0, lt=1, description="of the budget, for private rounds"
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        for key in ("clip", "noise_multiplier", "share"):
+            if self.method is None and getattr(self, key) is not None:
+                raise ValueError(f"{key} needs a method: ttac or averaging")
+        self.build()
+        return self
+
+    def build(self) -> LearnTogether | None:
+        """How they learn together, if they do."""
+        return None if self.method is None else LearnTogether(**self.model_dump())
 
 
 class VotingSection(Section):

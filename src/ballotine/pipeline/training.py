@@ -11,6 +11,7 @@ from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.targets import Thresholds, caster, variant_of
+from ballotine.pipeline.together import Place, train_together
 from ballotine.students import fit_label_students, fit_student
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, train_labels
 from ballotine.types import IntArray, Table
@@ -27,6 +28,7 @@ def train_ensemble(
     engine: Engine,
     thresholds: Thresholds | None = None,
     store: TeacherStore | None = None,
+    place: Place | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
     """One teacher per share.
@@ -41,9 +43,24 @@ def train_ensemble(
         engine: where the work is done.
         thresholds: with several labels, when a teacher names one.
         store: where finished teachers are kept, or None.
-        advance: is told about each finished teacher.
+        place: where rounds of learning together are paid and kept.
+        advance: is told about each finished teacher, or round.
     """
-    mechanism = procedure.mechanism
+    mechanism, together = procedure.mechanism, procedure.rules.together
+    if together is not None:
+        assert place is not None
+        return train_together(
+            together,
+            estimator,
+            procedure.classes,
+            X,
+            y,
+            partition,
+            secret=secret,
+            engine=engine,
+            place=place,
+            advance=advance,
+        )
     trainer = Trainer(
         estimator=estimator,
         classes=procedure.classes,
