@@ -14,11 +14,14 @@ from pathlib import Path
 # where processes compete. It must be said before NumPy and torch are loaded.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# A console that is made while a width is set keeps that width for good.
+os.environ.pop("COLUMNS", None)
 
 import numpy as np
 import pytest
 from mpmath import mp
 
+import ballotine.cli.console
 from ballotine.cli import main
 
 

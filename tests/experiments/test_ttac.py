@@ -167,5 +167,5 @@ def test_means_and_deviations() -> None:
 
 
 def test_a_canary_refutes_learning_together_without_noise_and_only_that() -> None:
-    assert marked.audit(marked.World("ttac"), 60, Setting()).exceeded
+    assert marked.audit(marked.World("ttac"), 40, Setting()).exceeded
     assert not marked.audit(marked.World("conventional"), 20, Setting()).exceeded

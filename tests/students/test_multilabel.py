@@ -18,6 +18,7 @@ from ballotine.students import (
     label_score,
     unanswered,
 )
+from ballotine.students.neural import Supervised
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -75,3 +76,16 @@ def test_a_score_is_the_mean_over_labels_of_what_is_known() -> None:
         label_score(predicted, truth[:, :1])
     with pytest.raises(DataError, match="nothing to score"):
         label_score(predicted, np.full((4, 2), -1))
+
+
+def test_one_network_learns_all_labels_and_leaves_out_what_was_not_answered() -> None:
+    draw = np.random.default_rng(3)
+    X = draw.normal(size=(200, 4))
+    truth = (X[:, :2] > 0).astype(np.int64)
+    labels = np.where(draw.random(truth.shape) < 0.3, -2, truth)
+    network = Supervised("mlp", epochs=30, learning_rate=0.01)
+    model = fit_label_students(network, X, labels, seed=1)
+    assert isinstance(model, Supervised)
+    assert (model.predict(X) == truth).mean() > 0.95
+    again = fit_label_students(network, X, labels, seed=1)
+    np.testing.assert_array_equal(model.predict_proba(X), again.predict_proba(X))

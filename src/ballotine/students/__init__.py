@@ -1,6 +1,6 @@
 """Students: models that learn from released answers and may be released themselves."""
 
-from ballotine.students.distill import fit_student, is_semi_supervised
+from ballotine.students.distill import TrainingInterrupted, fit_student, is_semi_supervised
 from ballotine.students.multilabel import (
     LabelStudents,
     MultiLabelStudent,
@@ -16,6 +16,7 @@ __all__ = [
     "MultiLabelStudent",
     "SpreadingClassifier",
     "Student",
+    "TrainingInterrupted",
     "fit_label_students",
     "fit_student",
     "is_semi_supervised",

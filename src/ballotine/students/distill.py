@@ -20,6 +20,11 @@ from ballotine.types import IntArray, Table
 UNLABELLED = -1
 """What scikit-learn's semi-supervised estimators call a row without a label."""
 
+
+class TrainingInterrupted(UserWarning):
+    """Somebody stopped a student's training; it goes on with the best weights so far."""
+
+
 SEMI_SUPERVISED = (LabelPropagation, LabelSpreading, SelfTrainingClassifier)
 
 
@@ -57,6 +62,7 @@ def fit_answered(estimator: Any, X: Table, labels: IntArray, seed: int) -> Any:
     student = seeded_clone(estimator, seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.simplefilter("default", TrainingInterrupted)
         if is_semi_supervised(estimator):
             return student.fit(X, np.where(answered, labels, UNLABELLED))
         return student.fit(X[answered], labels[answered])

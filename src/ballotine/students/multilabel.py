@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ballotine.errors import DataError
+from ballotine.models import seeded_clone
 from ballotine.students.distill import fit_answered
 from ballotine.students.student import Student
 from ballotine.types import FloatArray, IntArray, Labels, Table
@@ -78,8 +79,8 @@ def label_score(predicted: IntArray, y: Labels, sample_weight: Any = None) -> fl
 
 def fit_label_students(
     estimator: Any, X: Table, labels: IntArray, seed: int | None = None
-) -> LabelStudents:
-    """Fit a clone per label on the rows where that label was answered.
+) -> Any:
+    """Fit one network on all labels, or a clone per label on the rows where it was answered.
 
     A label whose answers are all alike is taken to be so everywhere; one without any answer
     is taken to be absent.
@@ -90,6 +91,8 @@ def fit_label_students(
         labels: 1, 0, or negative where there is no answer, shape (rows, labels).
         seed: makes the student repeatable; it protects nothing.
     """
+    if getattr(estimator, "several_labels", False):
+        return seeded_clone(estimator, seed or 0).fit(X, np.maximum(labels, -1))
     models: list[Any] = []
     constants: list[int] = []
     for column in labels.T:

@@ -1,0 +1,30 @@
+"""Neural students: networks that learn from few answers, some wrong, and from rows without."""
+
+from ballotine.students.neural.augment import StrongChange, SwapFeatures
+from ballotine.students.neural.base import NeuralStudent
+from ballotine.students.neural.fixmatch import FixMatch
+from ballotine.students.neural.gan import SemiSupervisedGAN
+from ballotine.students.neural.loop import Epoch
+from ballotine.students.neural.mixmatch import MixMatch
+from ballotine.students.neural.noise_rate import estimate_noise_rate, noise_rate_of_peers
+from ballotine.students.neural.patepp import PatePlus, PatePlusPlus
+from ballotine.students.neural.supervised import CoTeaching, CoTeachingPlus, Supervised
+from ballotine.students.neural.vat import VAT
+
+__all__ = [
+    "VAT",
+    "CoTeaching",
+    "CoTeachingPlus",
+    "Epoch",
+    "FixMatch",
+    "MixMatch",
+    "NeuralStudent",
+    "PatePlus",
+    "PatePlusPlus",
+    "SemiSupervisedGAN",
+    "StrongChange",
+    "Supervised",
+    "SwapFeatures",
+    "estimate_noise_rate",
+    "noise_rate_of_peers",
+]

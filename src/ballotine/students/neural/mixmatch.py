@@ -1,0 +1,139 @@
+"""MixMatch (Berthelot et al. 2019), for classes and for several labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from ballotine.errors import ParameterError
+from ballotine.neural.training import MISSING
+from ballotine.students.neural.base import NeuralStudent
+from ballotine.students.neural.learner import Learner, Losses, Setting, descend, untracked
+from ballotine.students.neural.losses import chances, sharpened
+from ballotine.students.neural.pools import Batch
+
+
+def mixed(first: torch.Tensor, second: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
+    """λ·first + (1 − λ)·second, with one λ per row.
+
+    Args:
+        first: rows.
+        second: as many rows.
+        share: λ of each row.
+    """
+    shaped = share.reshape(-1, *[1] * (first.ndim - 1)).to(first.dtype)
+    return shaped * first + (1 - shaped) * second
+
+
+def mixing_shares(rows: int, alpha: float, generator: torch.Generator) -> torch.Tensor:
+    """λ = max(B, 1 − B) with B ~ Beta(α, α): the first row of a pair always counts more."""
+    # torch draws Beta variates from its global generator only.
+    seed = int(torch.randint(2**31, (1,), generator=generator))
+    shares = np.random.default_rng(seed).beta(alpha, alpha, rows)
+    return torch.from_numpy(np.maximum(shares, 1 - shares))
+
+
+class MixMatchLearner(Learner):
+    """Guesses labels, sharpens them, and mixes all rows with all others."""
+
+    def __init__(self, setting: Setting, student: MixMatch) -> None:
+        net = setting.make_net()
+        super().__init__([net], [setting.course.adam(net.parameters())])
+        self._net, self._setting, self._student = net, setting, student
+        self._ramp = max(1, round(student.ramp_share * setting.course.epochs))
+
+    def step(self, batch: Batch, epoch: int) -> Losses:
+        """One step down the loss on mixed rows."""
+        answered, setting, student = len(batch.places), self._setting, self._student
+        looks = [setting.changed(batch.unlabelled) for _ in range(student.guesses)]
+        guess = self._guess(looks)
+        rows = torch.cat([setting.changed(batch.labelled), *looks])
+        given, known = self._targets(batch.codes, guess)
+        targets = torch.cat([given, *[guess] * len(looks)])
+        counted = torch.cat([known, *[torch.ones_like(guess)] * len(looks)])
+        partner = torch.randperm(len(rows), generator=setting.generator).to(rows.device)
+        share = mixing_shares(len(rows), student.alpha, setting.generator).to(rows.device)
+        logits = self._net(mixed(rows, rows[partner], share))
+        wanted = mixed(targets, targets[partner], share)
+        counted = counted * counted[partner]
+        supervised = self._supervised(logits[:answered], wanted[:answered], counted[:answered])
+        guessed = chances(logits[answered:], setting.multilabel) - wanted[answered:]
+        unlabelled = (guessed.square() * counted[answered:]).mean()
+        weight = student.unlabelled_weight * min(1.0, (epoch + 1) / self._ramp)
+        descend(self.optimisers[0], supervised + weight * unlabelled)
+        return {"labelled": supervised.detach(), "unlabelled": unlabelled.detach()}
+
+    @torch.no_grad()
+    def _guess(self, looks: list[torch.Tensor]) -> torch.Tensor:
+        with untracked(self._net):
+            logits = self._net(torch.cat(looks))
+        found = chances(logits, self._setting.multilabel)
+        mean = found.reshape(len(looks), -1, found.shape[1]).mean(dim=0)
+        return sharpened(mean, self._student.temperature, self._setting.multilabel)
+
+    def _targets(
+        self, codes: torch.Tensor, guess: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        smoothing, outputs = self._setting.smoothing, guess.shape[1]
+        if self._setting.multilabel:
+            known = (codes != MISSING).to(guess.dtype)
+            return codes.clamp(min=0) * (1 - smoothing) + smoothing / 2, known
+        hot = functional.one_hot(codes, outputs).to(guess.dtype)
+        return hot * (1 - smoothing) + smoothing / outputs, torch.ones_like(hot)
+
+    def _supervised(
+        self, logits: torch.Tensor, wanted: torch.Tensor, counted: torch.Tensor
+    ) -> torch.Tensor:
+        if not self._setting.multilabel:
+            return functional.cross_entropy(logits, wanted)
+        each = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
+        return (each * counted).sum() / counted.sum().clamp(min=1)
+
+
+class MixMatch(NeuralStudent):
+    """Guessed labels for rows without an answer, sharpened, and all rows mixed in pairs.
+
+    With several labels each is guessed, sharpened and mixed on its own; a label without an
+    answer on either row of a pair is left out.
+
+    Parameters:
+        guesses: changed copies of a row that a guess is the mean of.
+        temperature: of the sharpening; towards 0 a guess becomes one class.
+        alpha: of the Beta distribution that shares are drawn from.
+        unlabelled_weight: of the squared error on guessed labels.
+        ramp_share: of the epochs, over which that weight grows.
+        shared: the parameters of `NeuralStudent`; ``augment`` "auto" is `RotateShift` for
+            images and `SwapFeatures` for tables.
+    """
+
+    several_labels = True
+
+    def __init__(
+        self,
+        network: Any = "mlp",
+        shape: tuple[int, ...] | None = None,
+        *,
+        guesses: int = 2,
+        temperature: float = 0.5,
+        alpha: float = 0.75,
+        unlabelled_weight: float = 10.0,
+        ramp_share: float = 0.4,
+        augment: Any = "auto",
+        **shared: Any,
+    ) -> None:
+        super().__init__(network, shape, augment=augment, **shared)
+        self.guesses = guesses
+        self.temperature = temperature
+        self.alpha = alpha
+        self.unlabelled_weight = unlabelled_weight
+        self.ramp_share = ramp_share
+
+    def _learner(self, setting: Setting) -> Learner:
+        if self.guesses < 1 or not self.temperature > 0 or not self.alpha > 0:
+            raise ParameterError("guesses, temperature and alpha must be positive")
+        if not self.unlabelled_weight >= 0 or not 0 <= self.ramp_share <= 1:
+            raise ParameterError("unlabelled_weight must not be negative, ramp_share is a share")
+        return MixMatchLearner(setting, self)

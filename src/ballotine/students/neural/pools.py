@@ -1,0 +1,199 @@
+"""What a neural student learns from: public rows, some with an answer and some without."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.neural.targets import read_targets
+from ballotine.neural.training import MISSING
+from ballotine.types import BoolArray, IntArray, Labels, Table
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Public rows in one tensor, and which of them are answered.
+
+    Attributes:
+        inputs: all rows, in the shape a network takes: first those given with answers.
+        labelled: which rows have an answer.
+        codes: the answers of these, as class numbers or as rows of 0, 1 and MISSING.
+        unlabelled: which rows are learnt from without an answer.
+    """
+
+    inputs: torch.Tensor
+    labelled: torch.Tensor
+    codes: torch.Tensor
+    unlabelled: torch.Tensor
+
+    def without(self, places: IntArray) -> Pools:
+        """Some answers forgotten: their rows join those without one."""
+        forgotten = torch.zeros(len(self.labelled), dtype=torch.bool, device=self.inputs.device)
+        forgotten[torch.from_numpy(places).to(self.inputs.device)] = True
+        kept = ~forgotten
+        return replace(
+            self,
+            labelled=self.labelled[kept],
+            codes=self.codes[kept],
+            unlabelled=torch.unique(torch.cat((self.unlabelled, self.labelled[forgotten]))),
+        )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One step's rows: as many without an answer as with one.
+
+    Attributes:
+        places: which answers these are, counted within the labelled pool.
+        codes: the answers.
+        inputs: the rows with an answer, then those without.
+    """
+
+    places: torch.Tensor
+    codes: torch.Tensor
+    inputs: torch.Tensor
+
+    @property
+    def labelled(self) -> torch.Tensor:
+        """The rows with an answer."""
+        return self.inputs[: len(self.places)]
+
+    @property
+    def unlabelled(self) -> torch.Tensor:
+        """The rows without one."""
+        return self.inputs[len(self.places) :]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What ``y`` says.
+
+    Attributes:
+        known: which rows have an answer.
+        codes: of the rows that have one.
+        classes: what the numbers stand for.
+        multilabel: whether there are several labels per row.
+        outputs: how many logits a network needs.
+    """
+
+    known: BoolArray
+    codes: torch.Tensor
+    classes: Labels
+    multilabel: bool
+    outputs: int
+
+
+def read_answers(y: Any, rows: int) -> Answers:
+    """Tell answered rows from the others: −1 stands for no answer.
+
+    Args:
+        y: a class per row; or 0 and 1 per label. A row of labels is without an answer when
+            none of its labels has one.
+        rows: how many there must be.
+    """
+    if y is None:
+        raise ValueError("a student requires y to be passed, but the target y is None")
+    y = np.asarray(y)
+    if len(y) != rows:
+        raise ValueError(f"inconsistent numbers of samples: X has {rows}, y has {len(y)}")
+    known = _known(y)
+    if not known.any():
+        raise DataError("no row has an answer, so there is nothing for a student to learn")
+    targets = read_targets(y[known], int(known.sum()))
+    if targets.outputs < 2 and not targets.multilabel:
+        raise DataError(
+            "all answers name one class, and a student needs at least two classes; ask more "
+            "queries, lower the threshold, or give the budget more room"
+        )
+    return Answers(known, targets.codes, targets.classes, targets.multilabel, targets.outputs)
+
+
+def _known(y: Labels) -> BoolArray:
+    if y.dtype.kind not in "iuf":
+        return np.ones(len(y), dtype=np.bool_)
+    missing: BoolArray = y == MISSING
+    if y.ndim == 2 and y.shape[1] > 1:
+        known: BoolArray = ~np.all(missing | np.isnan(y), axis=1)
+        return known
+    return ~missing.reshape(-1)
+
+
+def make_pools(
+    X: Table, answers: Answers, extra: Table | None, shape: Shape, device: torch.device
+) -> Pools:
+    """All rows on the device. Without any unanswered row, the answered ones serve as such too.
+
+    Args:
+        X: checked rows.
+        answers: of these.
+        extra: further rows without an answer.
+        shape: of one row as a network takes it.
+        device: where the network is.
+    """
+    rows = X if extra is None else np.concatenate([X, extra])
+    known = np.concatenate([answers.known, np.zeros(len(rows) - len(X), dtype=np.bool_)])
+    inputs = torch.from_numpy(np.require(rows, np.float32, ["C", "W"])).reshape(-1, *shape)
+    labelled = torch.from_numpy(np.flatnonzero(known)).to(device)
+    unlabelled = torch.from_numpy(np.flatnonzero(~known)).to(device)
+    return Pools(
+        inputs.to(device),
+        labelled,
+        answers.codes.to(device),
+        unlabelled if len(unlabelled) else labelled,
+    )
+
+
+def input_shape(shape: Shape | None, features: int) -> Shape:
+    """The shape of one row, or a clear error."""
+    if shape is None:
+        return (features,)
+    shape = tuple(shape)
+    size = math.prod(shape)
+    if size != features:
+        hint = ""
+        if len(shape) == 3 and features * shape[0] in (size, 3 * size):
+            hint = f"; the images seem to have {features * shape[0] // size} channel(s)"
+        raise ParameterError(f"rows of {features} features are no inputs of shape {shape}{hint}")
+    return shape
+
+
+def draw(
+    pools: Pools, size: int, generator: torch.Generator, *, both: bool = True
+) -> Iterator[Batch]:
+    """One epoch: every row of the larger pool once, the smaller one repeated.
+
+    Args:
+        pools: the rows.
+        size: answers per batch, and as many rows without one.
+        generator: where the order comes from.
+        both: whether rows without an answer are wanted.
+    """
+    answered, others = len(pools.labelled), len(pools.unlabelled)
+    length = max(answered, others) if both else answered
+    device = pools.inputs.device
+    first = _repeated(answered, length, generator).to(device)
+    second = _repeated(others, length if both else 0, generator).to(device)
+    ends = [*range(size, length, size), length]
+    if len(ends) > 1 and ends[-1] - ends[-2] == 1:
+        ends.pop(-2)  # batch norm cannot train on one row
+    start = 0
+    for end in ends:
+        places = first[start:end]
+        rows = torch.cat((pools.labelled[places], pools.unlabelled[second[start:end]]))
+        yield Batch(places, pools.codes[places], pools.inputs[rows])
+        start = end
+
+
+def _repeated(rows: int, length: int, generator: torch.Generator) -> torch.Tensor:
+    """Random orders of all rows, one after another, up to a length."""
+    rounds = -(-length // rows)
+    orders = [torch.randperm(rows, generator=generator) for _ in range(rounds)]
+    return torch.cat([torch.empty(0, dtype=torch.int64), *orders])[:length]

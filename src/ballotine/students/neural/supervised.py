@@ -1,0 +1,97 @@
+"""Students of answers alone: one network, or two that teach each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from ballotine.students.neural.base import NeuralStudent
+from ballotine.students.neural.learner import Learner, Losses, Rows, Setting, descend
+from ballotine.students.neural.pools import Batch
+from ballotine.students.neural.selection import RAMP
+from ballotine.students.neural.teaching import Alone, Peers, Teaching
+
+
+class AnswerLearner(Learner):
+    """Networks that learn from answered rows only."""
+
+    both = False
+
+    def __init__(self, setting: Setting, nets: list[nn.Module], teaching: Teaching) -> None:
+        super().__init__(nets, [setting.course.adam(net.parameters()) for net in nets])
+        self._setting, self._teaching = setting, teaching
+
+    def step(self, batch: Batch, epoch: int) -> Losses:
+        """Each network takes a step down its own loss."""
+        rows = self._setting.changed(batch.labelled)
+        lesson = self._teaching([net(rows) for net in self.nets], batch, epoch)
+        for optimiser, loss in zip(self.optimisers, lesson.losses, strict=True):
+            descend(optimiser, loss)
+        return {"labelled": lesson.criterion}
+
+    def end_epoch(self) -> tuple[dict[str, float], Rows]:
+        """What the teaching has to tell."""
+        return self._teaching.end_epoch()
+
+
+class Supervised(NeuralStudent):
+    """One network on the answered rows: the plain student that others are compared with.
+
+    Parameters: those of `NeuralStudent`.
+    """
+
+    several_labels = True
+
+    def _learner(self, setting: Setting) -> Learner:
+        return AnswerLearner(setting, [setting.make_net()], Alone(setting.smoothing))
+
+
+class CoTeaching(NeuralStudent):
+    """Two networks that show each other the answers they find easiest (Han et al. 2018).
+
+    Parameters:
+        noise_rate: β, the share of answers believed to be wrong; see `estimate_noise_rate`.
+        ramp: epochs until that share is left out.
+        shared: the parameters of `NeuralStudent`.
+    """
+
+    _by_disagreement = False
+
+    def __init__(
+        self,
+        network: Any = "mlp",
+        shape: tuple[int, ...] | None = None,
+        *,
+        noise_rate: float = 0.2,
+        ramp: int = RAMP,
+        **shared: Any,
+    ) -> None:
+        super().__init__(network, shape, **shared)
+        self.noise_rate = noise_rate
+        self.ramp = ramp
+
+    def _learner(self, setting: Setting) -> Learner:
+        nets = [setting.make_net() for _ in range(2)]
+        return AnswerLearner(
+            setting,
+            nets,
+            Peers(
+                len(setting.pools.labelled),
+                self.noise_rate,
+                by_disagreement=self._by_disagreement,
+                ramp=self.ramp,
+                smoothing=setting.smoothing,
+            ),
+        )
+
+
+class CoTeachingPlus(CoTeaching):
+    """Co-teaching among the rows that the two networks predict differently (Yu et al. 2019).
+
+    A batch without such a row teaches nothing.
+
+    Parameters: those of `CoTeaching`.
+    """
+
+    _by_disagreement = True

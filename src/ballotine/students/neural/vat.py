@@ -1,0 +1,141 @@
+"""Virtual adversarial training (Miyato et al. 2018)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from ballotine.errors import ParameterError
+from ballotine.students.neural.base import NeuralStudent
+from ballotine.students.neural.learner import Learner, Losses, Setting, descend, untracked
+from ballotine.students.neural.losses import answer_losses, chances, divergences
+from ballotine.students.neural.pools import Batch
+
+PROBE = 0.1
+"""How far, in units of a direction of length 1, the network is probed for its steepest one."""
+
+
+def scaled(rows: torch.Tensor, length: float) -> torch.Tensor:
+    """Rows with this Euclidean length each."""
+    flat = rows.flatten(1)
+    norms = torch.linalg.vector_norm(flat, dim=1, keepdim=True).clamp(min=1e-12)
+    unit: torch.Tensor = flat / norms
+    return (unit * length).reshape(rows.shape)
+
+
+def adversarial(
+    net: nn.Module,
+    rows: torch.Tensor,
+    logits: torch.Tensor,
+    length: float,
+    generator: torch.Generator,
+    *,
+    rounds: int = 1,
+    multilabel: bool = False,
+) -> torch.Tensor:
+    """For each row the direction, of this length, in which predictions change most.
+
+    Power iteration on the curvature of the divergence, which is zero at the row itself.
+
+    Args:
+        net: the network; its parameters get no gradient.
+        rows: where it starts.
+        logits: the network's own for these rows.
+        length: of the result, ε.
+        generator: where the first direction comes from.
+        rounds: of power iteration.
+        multilabel: whether labels stand each on its own.
+    """
+    direction = torch.randn(rows.shape, generator=generator).to(rows)
+    for _ in range(rounds):
+        probe = scaled(direction, PROBE).requires_grad_()
+        found = divergences(logits.detach(), net(rows + probe), multilabel).sum()
+        (direction,) = torch.autograd.grad(found, probe)
+    return scaled(direction.detach(), length)
+
+
+class VatLearner(Learner):
+    """Predictions must not change in the direction in which they would change most."""
+
+    def __init__(self, setting: Setting, student: VAT) -> None:
+        net = setting.make_net()
+        super().__init__([net], [setting.course.adam(net.parameters())])
+        self._net, self._setting, self._student = net, setting, student
+
+    def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
+        """One step down the loss on answers, unsteadiness and indecision."""
+        setting, student, answered = self._setting, self._student, len(batch.places)
+        rows = setting.changed(batch.inputs)
+        logits = self._net(rows)
+        others = rows[answered:]
+        with untracked(self._net, dropout=False):
+            base = self._net(others).detach()
+            push = adversarial(
+                self._net,
+                others,
+                base,
+                student.epsilon,
+                setting.generator,
+                rounds=student.rounds,
+                multilabel=setting.multilabel,
+            )
+            pushed = self._net(others + push)
+        unsteady = divergences(base, pushed, setting.multilabel).mean()
+        indecision = _entropy(logits[answered:], setting.multilabel)
+        supervised = answer_losses(logits[:answered], batch.codes, setting.smoothing).mean()
+        unlabelled = unsteady + student.entropy_weight * indecision
+        descend(self.optimisers[0], supervised + student.unlabelled_weight * unlabelled)
+        return {
+            "labelled": supervised.detach(),
+            "unlabelled": unsteady.detach(),
+            "entropy": indecision.detach(),
+        }
+
+
+class VAT(NeuralStudent):
+    """Predictions that stay the same in a small ball around each row without an answer.
+
+    Parameters:
+        epsilon: the radius of the ball, in units of the features.
+        rounds: of the search for the worst direction.
+        unlabelled_weight: of the loss on rows without an answer.
+        entropy_weight: how much it also asks for decided predictions.
+        shared: the parameters of `NeuralStudent`.
+    """
+
+    several_labels = True
+
+    def __init__(
+        self,
+        network: Any = "mlp",
+        shape: tuple[int, ...] | None = None,
+        *,
+        epsilon: float = 1.0,
+        rounds: int = 1,
+        unlabelled_weight: float = 1.0,
+        entropy_weight: float = 0.5,
+        **shared: Any,
+    ) -> None:
+        super().__init__(network, shape, **shared)
+        self.epsilon = epsilon
+        self.rounds = rounds
+        self.unlabelled_weight = unlabelled_weight
+        self.entropy_weight = entropy_weight
+
+    def _learner(self, setting: Setting) -> Learner:
+        if not self.epsilon > 0 or self.rounds < 1:
+            raise ParameterError("epsilon and rounds must be positive")
+        if not (self.unlabelled_weight >= 0 and self.entropy_weight >= 0):
+            raise ParameterError("weights must not be negative")
+        return VatLearner(setting, self)
+
+
+def _entropy(logits: torch.Tensor, multilabel: bool) -> torch.Tensor:
+    found = chances(logits, multilabel)
+    if multilabel:
+        each = functional.binary_cross_entropy_with_logits(logits, found, reduction="none")
+        return each.mean()
+    return -(found * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
