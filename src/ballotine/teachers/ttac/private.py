@@ -31,7 +31,7 @@ DONE = 0
 PLAIN_ASSUMPTION = (
     "teachers were trained together without noise (TTAC or averaging): through the averaging "
     "model one record touches every teacher, and the cost of a vote holds only if a replaced "
-    "record still changes one ballot at most, which nobody has shown"
+    "record still changes one ballot at most, which is not so in general (a marked record shows it)"
 )
 """What a guarantee must say when teachers learnt together without private rounds."""
 
