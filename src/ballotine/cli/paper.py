@@ -25,7 +25,7 @@ Example: `ballotine paper individualized table7 --data FOLDER --seeds 5 --out re
 
 
 def paper(
-    paper: Annotated[str | None, typer.Argument(help="individualized, multiwinner or ttac.")] = None,
+    paper: Annotated[str | None, typer.Argument(help="A paper of the list.")] = None,
     name: Annotated[str | None, typer.Argument(help="Which table or figure.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder that holds named sets and saved votes.")

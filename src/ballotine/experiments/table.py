@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -75,6 +76,16 @@ class Experiment:
     name: str
     help: str
     run: Callable[[Setting], Table]
+
+
+def later(module: str, name: str) -> Callable[[Setting], Table]:
+    """An experiment whose module is loaded when it runs: the list need not wait for torch."""
+
+    def run(setting: Setting) -> Table:
+        found: Table = getattr(import_module(module), name)(setting)
+        return found
+
+    return run
 
 
 def text_of(cell: Cell) -> str:

@@ -77,9 +77,7 @@ def label_score(predicted: IntArray, y: Labels, sample_weight: Any = None) -> fl
     return float(np.mean(right[known] / counted.sum(axis=0)[known]))
 
 
-def fit_label_students(
-    estimator: Any, X: Table, labels: IntArray, seed: int | None = None
-) -> Any:
+def fit_label_students(estimator: Any, X: Table, labels: IntArray, seed: int | None = None) -> Any:
     """Fit one network on all labels, or a clone per label on the rows where it was answered.
 
     A label whose answers are all alike is taken to be so everywhere; one without any answer

@@ -1,22 +1,17 @@
 """Experiments of the paper "Preserving privacy with PATE for heterogeneous data" (TTAC)."""
 
-from ballotine.experiments.table import Experiment
-from ballotine.experiments.ttac.convolutions import convolutions
-from ballotine.experiments.ttac.figure2 import figure2
-from ballotine.experiments.ttac.marked import canary
-from ballotine.experiments.ttac.paid import private
-from ballotine.experiments.ttac.table1 import table1
+from ballotine.experiments.table import Experiment, later
 
 _PAPER = "ttac"
+_WHAT = {
+    "table1": ("table1", "students by queries, γ and similarity, MNIST"),
+    "figure2": ("figure2", "right labels against γ by similarity, MNIST"),
+    "convolutions": ("convolutions", "the same labels by convolutional networks, MNIST"),
+    "private": ("paid", "rounds with noise that is paid for, 10 to 250 teachers"),
+    "canary": ("marked", "does one record still change one ballot at most?"),
+}
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(_PAPER, "table1", "students by queries, γ and similarity, MNIST", table1),
-    Experiment(_PAPER, "figure2", "right labels against γ by similarity, MNIST", figure2),
-    Experiment(
-        _PAPER, "convolutions", "the same labels by convolutional networks, MNIST", convolutions
-    ),
-    Experiment(
-        _PAPER, "private", "rounds with noise that is paid for, 10 to 250 teachers", private
-    ),
-    Experiment(_PAPER, "canary", "does one record still change one ballot at most?", canary),
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    Experiment(_PAPER, name, says, later(f"{__name__}.{module}", name))
+    for name, (module, says) in _WHAT.items()
 )
