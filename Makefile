@@ -61,7 +61,7 @@ $(EXTRAS)/.ready: pyproject.toml constraints.txt constraints-numpy1.txt
 	$(PYTHON) -m venv $(EXTRAS)
 	(grep -vE '^(numpy|pandas|pyarrow)==' constraints.txt; cat constraints-numpy1.txt) > $(EXTRAS)/constraints.txt
 	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --upgrade pip
-	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[pld,ray]' --group test
+	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[pld,ray,dpsgd]' --group test
 	touch $@
 
 clean:

@@ -1,12 +1,14 @@
 """Experiments: one package per paper; each table or figure is one command of `ballotine paper`."""
 
 from ballotine.errors import ParameterError
-from ballotine.experiments import individualized, multiwinner, ttac
+from ballotine.experiments import individualized, multiwinner, patepp, student, ttac
 from ballotine.experiments.table import Experiment, Setting, Table
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *individualized.EXPERIMENTS,
     *multiwinner.EXPERIMENTS,
+    *patepp.EXPERIMENTS,
+    *student.EXPERIMENTS,
     *ttac.EXPERIMENTS,
 )
 

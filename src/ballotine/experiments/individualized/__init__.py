@@ -3,6 +3,7 @@
 from ballotine.experiments.individualized.bias_tables import table6, table10, table11
 from ballotine.experiments.individualized.figures import figure1, figure2
 from ballotine.experiments.individualized.splits import table5, table7
+from ballotine.experiments.individualized.students import table8, table9
 from ballotine.experiments.individualized.three_groups import table1
 from ballotine.experiments.individualized.tuning import figure3
 from ballotine.experiments.table import Experiment
@@ -14,6 +15,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(_PAPER, "table5", "labels by method and budget split, MNIST", table5),
     Experiment(_PAPER, "table6", "student's accuracy, class-dependent budgets, Adult", table6),
     Experiment(_PAPER, "table7", "labels by method and budget split, Adult", table7),
+    Experiment(_PAPER, "table8", "student's accuracy by method and budget split, MNIST", table8),
+    Experiment(_PAPER, "table9", "student's accuracy by method and budget split, Adult", table9),
     Experiment(_PAPER, "table10", "teachers' and labels' accuracy, the same budgets", table10),
     Experiment(_PAPER, "table11", "labels under class-dependent budgets, Adult", table11),
     Experiment(_PAPER, "figure1", "privacy cost of labels: standard and upsampling", figure1),

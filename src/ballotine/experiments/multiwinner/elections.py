@@ -119,8 +119,8 @@ def elections(profile: Profile, setting: Setting) -> list[Election]:
     with setting.progress.stage(f"teachers {profile.title}", seeds * teachers) as advance:
         held = []
         for seed in range(seeds):
-            probabilities = _kept(profile, records, teachers, seed, setting)
-            order = secret_permutation(len(records.pool), _secret("queries", seed))
+            probabilities = kept_probabilities(profile, records, teachers, seed, setting)
+            order = secret_permutation(len(records.pool), secret_for("queries", seed))
             held.append(Election(seed, probabilities[order], records.truth[order], records.names))
             advance(teachers)
     return held
@@ -141,7 +141,7 @@ def train(share: Share) -> tuple[int, Any]:
 
 
 def _probabilities(records: Records, teachers: int, seed: int, setting: Setting) -> Probabilities:
-    groups = random_partition(len(records.X), teachers, _secret("partition", seed)).groups
+    groups = random_partition(len(records.X), teachers, secret_for("partition", seed)).groups
     shares = [Share(i, records.X[rows], records.y[rows]) for i, rows in enumerate(groups)]
     labels = records.y.shape[1]
     thought = np.empty((len(records.pool), teachers, labels), dtype=np.float32)
@@ -157,7 +157,7 @@ def _as_table(probabilities: FloatArray, labels: int) -> FloatArray:
     return probabilities[:, 1:] if labels == 1 else probabilities
 
 
-def _kept(
+def kept_probabilities(
     profile: Profile, records: Records, teachers: int, seed: int, setting: Setting
 ) -> Probabilities:
     """The teachers' probabilities, from the cache if they were trained before."""
@@ -182,5 +182,6 @@ def _save(path: Path, thought: Probabilities) -> None:
         np.savez_compressed(file, probabilities=thought)
 
 
-def _secret(purpose: str, seed: int) -> bytes:
+def secret_for(purpose: str, seed: int) -> bytes:
+    """What a partition, or an order of queries, follows from."""
     return f"ballotine/multiwinner/{purpose}/{seed}".encode()

@@ -89,7 +89,7 @@ class CoTeaching(NeuralStudent):
 class CoTeachingPlus(CoTeaching):
     """Co-teaching among the rows that the two networks predict differently (Yu et al. 2019).
 
-    A batch without such a row teaches nothing.
+    In a batch without such a row they choose among all.
 
     Parameters: those of `CoTeaching`.
     """

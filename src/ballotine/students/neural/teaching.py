@@ -61,8 +61,8 @@ class Peers:
     Parameters:
         answers: how many there are.
         noise_rate: the share of them believed to be wrong.
-        by_disagreement: choose among rows that the peers predict differently. A batch without
-            any teaches nothing from its answers.
+        by_disagreement: choose among rows that the peers predict differently; among all rows
+            of a batch without any, or two peers who come to agree would never learn again.
         ramp: epochs until the full share is left out.
         smoothing: the share of each answer that is spread evenly.
         decay: of the counts of suspicious answers, from epoch to epoch.
@@ -95,7 +95,8 @@ class Peers:
         disagreed = guesses[0] != guesses[1]
         self._watch(batch, guesses, disagreed)
         everything = torch.arange(len(batch.places), device=disagreed.device)
-        candidates = everything[disagreed] if self._by_disagreement else everything
+        disputed = self._by_disagreement and bool(disagreed.any())
+        candidates = everything[disagreed] if disputed else everything
         share = kept_share(epoch + 1, self._noise_rate, self._ramp)
         chosen = exchanged((first, second), candidates, share)
         losses = [

@@ -1,0 +1,152 @@
+"""Trainings, one at a time, each kept on disk so that tables share them and can be resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from ballotine.experiments.patepp.labelling import Answered, answered
+from ballotine.experiments.patepp.methods import Case, Schedule, make, schedule_of
+from ballotine.experiments.patepp.sources import Pool
+from ballotine.experiments.table import Setting
+from ballotine.files import write_atomic
+from ballotine.progress import Advance
+from ballotine.students.neural import Epoch
+from ballotine.students.neural.cleansing import most_suspected
+from ballotine.types import IntArray
+
+FORMAT = "ballotine/experiments/patepp/1"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a training gave.
+
+    Attributes:
+        accuracy: on the evaluation slice, in percent.
+        curves: numbers by name, one per epoch.
+        suspicion: of each answer, for methods that watch it.
+        found: of the forgotten answers, the share that was wrong; None if none was forgotten.
+    """
+
+    accuracy: float
+    curves: dict[str, list[float]] = field(default_factory=dict)
+    suspicion: list[float] = field(default_factory=list)
+    found: float | None = None
+
+
+def result(setting: Setting, pool: Pool, which: Case) -> Result:
+    """The result of a training: from the cache, or now."""
+    kept = _place(setting, pool, which, schedule_of(setting.quick))
+    known = _load(kept)
+    if known is None:
+        if which.tau is None:
+            known = _trained(setting, pool, which, _answered(setting, pool, which))
+        else:
+            known = _cleansed(setting, pool, which)
+        _keep(kept, known)
+    return known
+
+
+def accuracies(setting: Setting, pool: Pool, cases: list[Case]) -> list[float]:
+    """Of several trainings."""
+    return [result(setting, pool, which).accuracy for which in cases]
+
+
+def _answered(setting: Setting, pool: Pool, which: Case) -> Answered:
+    return answered(pool, which.level, which.seed, quick=setting.quick)
+
+
+def _cleansed(setting: Setting, pool: Pool, which: Case) -> Result:
+    """PATE++: the suspicious answers of PATE+ forgotten, and another PATE+ on the rest.
+
+    `PatePlusPlus` does both in one go; here the first half is the training that the row of
+    PATE+ and every τ share.
+    """
+    assert which.tau is not None
+    first = result(setting, pool, replace(which, method="PATE+", tau=None))
+    given = _answered(setting, pool, which)
+    places = most_suspected(np.array(first.suspicion), given.labels, which.tau)
+    forgotten = given.rows[places]
+    wrong = given.labels[places] != pool.y[forgotten]
+    kept = np.setdiff1d(np.arange(len(given.rows)), places)
+    cleaned = replace(
+        given,
+        rows=given.rows[kept],
+        labels=given.labels[kept],
+        others=np.sort(np.concatenate([given.others, forgotten])),
+    )
+    again = _trained(setting, pool, which, cleaned)
+    return replace(again, found=float(np.mean(wrong)) if len(wrong) else None)
+
+
+def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Result:
+    student = make(which, pool, schedule_of(setting.quick))
+    X, labels, others = given.rows_of(pool)
+    watch = Watch(labels, pool.y[given.rows])
+    stage = f"{which.method}, {which.level}, seed {which.seed}"
+    if not hasattr(student, "on_epoch"):
+        student.fit(X, labels)
+    else:
+        with setting.progress.stage(stage, student.epochs) as advance:
+            watch.advance = advance
+            student.set_params(on_epoch=watch).fit(X, labels, others)
+    accuracy = 100.0 * float(np.mean(student.predict(pool.X_test) == pool.y_test))
+    return Result(accuracy, watch.curves, getattr(student, "suspicion_", np.zeros(0)).tolist())
+
+
+def _nobody(_steps: int) -> None:
+    """Nobody is told how far it is."""
+
+
+class Watch:
+    """Keeps what Figure 3 shows; the truth it compares with is a judge's, not a student's."""
+
+    def __init__(self, labels: IntArray, truth: IntArray) -> None:
+        self._wrong = labels != truth
+        self.curves: dict[str, list[float]] = {}
+        self.advance: Advance = _nobody
+
+    def __call__(self, epoch: Epoch) -> None:
+        """After each epoch."""
+        self.advance(1)
+        if "disagreed" not in epoch.rows:
+            return
+        disputed = self._wrong[epoch.rows["disagreed"]]
+        numbers = {
+            "agreement_1": epoch.losses["agreement_1"],
+            "agreement_2": epoch.losses["agreement_2"],
+            "disagreed": float(len(disputed)),
+            "wrong": float(np.mean(disputed)) if len(disputed) else 0.0,
+        }
+        for name, value in numbers.items():
+            self.curves.setdefault(name, []).append(value)
+
+
+def _place(setting: Setting, pool: Pool, which: Case, schedule: Schedule) -> Path | None:
+    """The file of a training: its name follows from everything it depends on."""
+    if setting.cache is None:
+        return None
+    facts = json.dumps([FORMAT, asdict(which), asdict(schedule), pool.digest.hex()])
+    name = hashlib.sha256(facts.encode()).hexdigest()[:40]
+    return setting.cache / f"patepp-{name}.json"
+
+
+def _load(path: Path | None) -> Result | None:
+    """A training that was kept; a file that does not hold one is made again."""
+    if path is None or not path.is_file():
+        return None
+    try:
+        return Result(**json.loads(path.read_text("utf-8"))["result"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(path: Path | None, found: Result) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(path, json.dumps({"result": asdict(found)}))

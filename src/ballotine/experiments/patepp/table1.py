@@ -1,0 +1,91 @@
+"""Table I: students of answers at two noise levels, Fashion-MNIST."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ballotine.experiments.patepp import reported
+from ballotine.experiments.patepp.labelling import (
+    DELTA,
+    LEVELS,
+    REASON,
+    Answered,
+    answered,
+    epsilon_exact,
+    epsilon_strict,
+)
+from ballotine.experiments.patepp.methods import METHODS, case, svm
+from ballotine.experiments.patepp.notes import CELLS, schedule_note
+from ballotine.experiments.patepp.running import accuracies
+from ballotine.experiments.patepp.sources import CLASSES, Pool, pool_of, seeds_of
+from ballotine.experiments.table import Cell, Setting, Table
+from ballotine.experiments.ttac.table1 import spread
+from ballotine.voting import Tallies
+
+COLUMNS = (
+    "budget",
+    "ε, paper",
+    "ε, strict",
+    "ε, exact",
+    "right answers, %",
+    "student",
+    "paper, %",
+    "ours, %",
+)
+_EPSILONS = (
+    f"ε at δ = {DELTA:g}. Strict: data-independent, a check for each query and an argmax for each "
+    "answer, the largest over seeds: the one that holds for a release. Exact: the exact two-sided "
+    "cost of these very votes, mean over seeds; it is private until it is sanitised. The paper's "
+    "is data-independent; its T and σ are not printed"
+)
+
+
+def table1(setting: Setting) -> Table:
+    """Students' accuracies beside the paper's, with the ε of their answers."""
+    pool = pool_of(setting)
+    rows: list[tuple[Cell, ...]] = []
+    for level in LEVELS:
+        given = [answered(pool, level, seed, quick=setting.quick) for seed in seeds_of(setting)]
+        facts = _facts(pool, level, given)
+        for method in METHODS:
+            cases = [case(method, level, seed) for seed in seeds_of(setting)]
+            paper = reported.TABLE1[level].get(method)
+            ours = spread(accuracies(setting, pool, cases))
+            rows.append((*facts, method, None if paper is None else f"{paper:.1f}", ours))
+    title = f"Table I: students of few, partly wrong answers ({pool.name})"
+    notes = (*pool.notes, *map(_level_note, LEVELS), CELLS, _EPSILONS, schedule_note(setting))
+    return Table(title, COLUMNS, tuple(rows), (*notes, _ceiling_note(setting, pool)))
+
+
+def _facts(pool: Pool, level: str, given: list[Answered]) -> tuple[Cell, ...]:
+    return (
+        level,
+        f"{reported.EPSILONS[level]:.2f}",
+        f"{max(map(epsilon_strict, given)):.2f}",
+        f"{float(np.mean([epsilon_exact(pool, each) for each in given])):.2f}",
+        spread([100.0 * each.right for each in given]),
+    )
+
+
+def _ceiling_note(setting: Setting, pool: Pool) -> str:
+    """What the teachers and the number of rows allow, whatever the noise; nobody may see this."""
+    plurality = Tallies.of(pool.ballots, CLASSES).unlock(reason=REASON).argmax(axis=1)
+    reached: dict[str, list[float]] = {"plurality": [], "truth": []}
+    for seed in seeds_of(setting):
+        rows = answered(pool, "tight", seed, quick=setting.quick).rows
+        for name, labels in (("plurality", plurality), ("truth", pool.y)):
+            student = svm().fit(pool.X[rows], labels[rows])
+            right = student.predict(pool.X_test) == pool.y_test
+            reached[name].append(100.0 * float(np.mean(right)))
+    return (
+        f"without noise, from the same rows: an SVM reaches {spread(reached['plurality'])} % when "
+        f"taught the plurality of the votes, {spread(reached['truth'])} % when taught the truth"
+    )
+
+
+def _level_note(level: str) -> str:
+    mechanism = LEVELS[level]
+    return (
+        f"{level}: Confident-GNMax, T = {mechanism.threshold:g}, "
+        f"σ1 = {mechanism.sigma_threshold:g}, σ2 = {mechanism.sigma:g}"
+    )

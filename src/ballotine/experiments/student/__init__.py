@@ -1,0 +1,20 @@
+"""Experiments on students: against DP-SGD and against what no privacy would give."""
+
+from ballotine.experiments.table import Experiment, later
+
+_PAPER = "student"
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        _PAPER,
+        "labels",
+        "students of several labels against DP-SGD",
+        later(f"{__name__}.several", "several_labels"),
+    ),
+    Experiment(
+        _PAPER,
+        "dpsgd",
+        "students of one label against DP-SGD: Adult, MNIST",
+        later(f"{__name__}.single", "single_label"),
+    ),
+)
