@@ -249,6 +249,8 @@ def test_a_column_in_python_and_its_bad_sizes() -> None:
             {"mode": "fixed", "queries": 5, "budget": None, "delta": 1e-5, "together": NOISED},
             "strict mode",
         ),
+        ({"mode": "fixed", "queries": 5, "budget": None, "delta": 1e-5}, "strict mode"),
+        ({"mode": "paper", "together": NOISED}, "strict mode"),
     ],
 )
 def test_what_cannot_learn_together_is_refused(changes: dict[str, object], words: str) -> None:

@@ -114,10 +114,11 @@ class Rules:
             raise ParameterError("teachers learn together with one class per record only")
         if self.individual is not None:
             raise ParameterError("teachers with individual budgets cannot learn together")
-        if together.private and self.mode is not Mode.STRICT:
+        # What depends on the votes has no proof here, and a published ε would hide the doubt.
+        if self.mode is Mode.FIXED or (together.private and self.mode is not Mode.STRICT):
             raise ParameterError(
-                f"private rounds work in strict mode, not in {self.mode.value} mode: a cost that "
-                "depends on the votes is not proven for teachers that learnt together"
+                f"teachers that learn together answer in strict mode, not in {self.mode.value} "
+                "mode: a cost that depends on the votes is not proven for them"
             )
 
     def _require_whole_votes(self, what: str) -> None:
