@@ -122,3 +122,65 @@ def test_plans_meet_their_budget(ballotine: Command) -> None:
     shown = ballotine(*base, "-m", "gnmax").stdout
     assert f"σ = {sigma:.2f}" in shown
     assert ballotine(*base, "-m", "lnmax").returncode == 2
+
+
+ADVICE = ("plan", "--queries", "300", "--epsilon", "4", "--delta", "1e-5")
+ASSUMED = ("--teacher-accuracy", "0.8", "--plurality-accuracy", "0.9", "--classes", "2")
+
+
+def test_advice_on_noise(ballotine: Command) -> None:
+    strict = json.loads(ballotine(*ADVICE, *ASSUMED, "--json").stdout)["recommended"]
+    fixed = json.loads(ballotine(*ADVICE, *ASSUMED, "--mode", "fixed", "--json").stdout)
+    assert fixed["assumed"] == "simulated votes"
+    best = fixed["recommended"]
+    assert best in fixed["noises"]
+    assert strict["epsilon_strict"] <= 4 < best["epsilon_strict"]
+    assert best["epsilon_exact"] <= 4
+    assert best["wrong"] < strict["wrong"]
+    assert best["sigma"] < strict["sigma"]
+    shown = ballotine(*ADVICE, *ASSUMED, "--mode", "fixed")
+    assert f"Recommended: σ = {best['sigma']:g}, threshold = 40" in shown.stdout
+    assert "less noise can cost little more, or even less" in shown.stdout
+    assert "simulated" in shown.stderr
+
+
+def test_advice_from_votes_that_are_declared_public(
+    ballotine: Command, votes: np.ndarray, tmp_path: Path
+) -> None:
+    given = (*ADVICE, "-m", "gnmax", "--mode", "fixed", "--json", "--public-votes")
+    done = ballotine(*given, "votes.npy")
+    assert "you declare public" in done.stderr
+    made = json.loads(done.stdout)
+    assert (made["assumed"], made["teachers"]) == ("public votes", 50)
+    # Where the truth is a class that nobody can guess, nearly every answer is wrong.
+    wrong = np.argmin(votes, axis=1)
+    np.savez(tmp_path / "both.npz", ballots=np.load(tmp_path / "votes.npy"), y=wrong)
+    worse = json.loads(ballotine(*given, "both.npz").stdout)
+    assert made["noises"][0]["wrong"] < 0.2
+    assert worse["noises"][0]["wrong"] > 0.9
+    assert made["noises"][0]["epsilon_exact"] == worse["noises"][0]["epsilon_exact"]
+    np.savez(tmp_path / "short.npz", ballots=np.load(tmp_path / "votes.npy"), y=wrong[:5])
+    for bad in (("short.npz",), ("votes.npy", "--teachers", "51"), ("missing.npy",)):
+        assert ballotine(*given, *bad).returncode == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("--mode", "fixed"), "needs assumed votes"),
+        (("--threshold", "30"), "needs assumed votes"),
+        (("--teacher-accuracy", "0.8"), "together"),
+        ((*ASSUMED, "--public-votes", "votes.npy"), "not both"),
+        ((*ASSUMED, "--answered", "0.5"), "leave --answered out"),
+        ((*ASSUMED, "--mode", "paper"), "strict or fixed"),
+        ((*ASSUMED, "-m", "gnmax", "--threshold", "30"), "no check"),
+        ((*ASSUMED, "-m", "lnmax"), "cannot plan"),
+        (("--teacher-accuracy", "2", "--plurality-accuracy", "0.9"), "between 0 and 1"),
+    ],
+)
+def test_advice_that_cannot_be_given(
+    ballotine: Command, arguments: tuple[str, ...], word: str
+) -> None:
+    done = ballotine(*ADVICE, *arguments)
+    assert done.returncode == 2
+    assert word in done.stderr

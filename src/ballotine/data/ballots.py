@@ -29,6 +29,7 @@ CHUNK_ROWS = 16_384
 BUFFER = 1 << 14
 """Bytes of a Parquet column that are read at once: there may be thousands of columns."""
 ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
+TRUTH_NAME = "y"
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,17 @@ def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
     if shape[1] % labels:
         raise DataError(f"{where} has {shape[1]} columns: not {labels} labels for each teacher")
     return VoteFile(where, shape[0], shape[1] // labels, labels)
+
+
+def read_truth(path: Path) -> Table | None:
+    """The right classes that an .npz of votes holds as ``y``; None where it holds none."""
+    if path.suffix != ".npz":
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return np.asarray(archive[TRUTH_NAME]) if TRUTH_NAME in archive.files else None
+    except (ValueError, OSError, EOFError):
+        raise DataError(f"{path} cannot be read as a NumPy file of numbers") from None
 
 
 def _array(path: Path) -> Any:

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 
+from ballotine.agreement import chance_right
 from ballotine.errors import DataError, ParameterError
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.students.neural import estimate_noise_rate, noise_rate_of_peers
-from ballotine.students.neural.noise_rate import _right
 from ballotine.types import IntArray
 from ballotine.voting import ConfidentGNMax, GNMax, Tallies
 
@@ -83,7 +83,7 @@ def test_the_chance_of_the_first_class_by_drawing_noise() -> None:
     counts = np.array([[120.0, 100.0, 30.0], [50.0, 100.0, 100.0], [80.0, 80.0, 90.0]])
     draws = np.random.default_rng(0).normal(0, 40, (200_000, 1, 3)) + counts
     np.testing.assert_allclose(
-        _right(counts, 40.0), np.mean(draws.argmax(axis=2) == 0, axis=0), atol=0.005
+        chance_right(counts, 40.0), np.mean(draws.argmax(axis=2) == 0, axis=0), atol=0.005
     )
 
 

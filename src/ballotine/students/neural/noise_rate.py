@@ -7,21 +7,15 @@ many queries were asked and how many answered, and the answers themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import beta
 
+from ballotine.agreement import Agreement, agreement, chance_right, root
 from ballotine.errors import DataError, ParameterError
 from ballotine.types import FloatArray, Labels
 
-RUNNER_UP = 0.6
-"""The share of wrong votes that one class is taken to get: classes are confused in pairs."""
-
 _LEAST, _MOST = 0.5, 0.999
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
-_QUANTILES = (np.arange(400) + 0.5) / 400
 
 
 def estimate_noise_rate(
@@ -57,28 +51,27 @@ def estimate_noise_rate(
     """
     if teachers < 1 or classes < 2 or not sigma > 0:
         raise ParameterError("teachers and sigma must be positive, and classes at least 2")
-    if not 0.5 < plurality_accuracy < 1.0:
-        raise ParameterError(f"plurality_accuracy lies between 0.5 and 1, got {plurality_accuracy}")
     if sigma_threshold is not None and not sigma_threshold > 0:
         raise ParameterError(f"sigma_threshold must be positive, got {sigma_threshold}")
 
-    def passing(tops: FloatArray) -> FloatArray:
+    def passed(kinds: Agreement) -> FloatArray:
+        """How often each kind of query occurs and is answered."""
         if threshold is None or sigma_threshold is None:
-            return np.ones_like(tops)
-        return np.asarray(ndtr((tops - threshold) / sigma_threshold))
+            return kinds.weights
+        tops = teachers * kinds.votes.max(axis=1)
+        return np.asarray(kinds.weights * ndtr((tops - threshold) / sigma_threshold))
 
     if teacher_accuracy is None:
         wanted = _answered_share(threshold, sigma_threshold, asked, answered)
 
         def surplus(accuracy: float) -> float:
-            shares = _right_shares(accuracy, plurality_accuracy, classes)
-            return float(passing(_tops(shares, teachers, classes)).mean()) - wanted
+            return float(passed(agreement(accuracy, plurality_accuracy, classes)).sum()) - wanted
 
-        teacher_accuracy = _root(surplus, _LEAST, _MOST)
-    shares = _right_shares(teacher_accuracy, plurality_accuracy, classes)
-    passed = passing(_tops(shares, teachers, classes))
-    right = _right(teachers * _vote_shares(shares, classes), sigma)
-    return float(1 - (passed * right).sum() / passed.sum())
+        teacher_accuracy = root(surplus, _LEAST, _MOST)
+    kinds = agreement(teacher_accuracy, plurality_accuracy, classes)
+    shares = passed(kinds)
+    right = chance_right(teachers * kinds.votes, sigma)
+    return float(1 - (shares * right).sum() / shares.sum())
 
 
 def noise_rate_of_peers(answers: Labels, first: Labels, second: Labels, classes: int) -> float:
@@ -121,53 +114,3 @@ def _answered_share(
     if not 0 < answered <= asked:
         raise ParameterError(f"{answered} of {asked} queries cannot have been answered")
     return answered / asked
-
-
-def _right_shares(accuracy: float, plurality_accuracy: float, classes: int) -> FloatArray:
-    """Quantiles of the share of right votes, with this mean and this chance to be the largest."""
-    if not 0.0 < accuracy < 1.0:
-        raise ParameterError(f"teacher_accuracy lies between 0 and 1, got {accuracy}")
-    rival = _rival(classes)
-    tie = rival / (1 + rival)
-
-    def surplus(log_size: float) -> float:
-        size = math.exp(log_size)
-        chance = beta.sf(tie, accuracy * size, (1 - accuracy) * size)
-        return float(chance) - plurality_accuracy
-
-    size = math.exp(_root(surplus, math.log(0.05), math.log(500.0)))
-    quantiles: FloatArray = beta.ppf(_QUANTILES, accuracy * size, (1 - accuracy) * size)
-    return quantiles
-
-
-def _rival(classes: int) -> float:
-    """The share of wrong votes of the class that gets most of them."""
-    return 1.0 if classes == 2 else max(RUNNER_UP, 1 / (classes - 1))
-
-
-def _vote_shares(right: FloatArray, classes: int) -> FloatArray:
-    """Shares of votes by class: the right one, its rival, and the others alike."""
-    rest = (1 - _rival(classes)) / max(classes - 2, 1)
-    wrong = np.array([_rival(classes), *[rest] * (classes - 2)])
-    return np.column_stack([right, (1 - right)[:, None] * wrong])
-
-
-def _tops(right: FloatArray, teachers: int, classes: int) -> FloatArray:
-    tops: FloatArray = teachers * _vote_shares(right, classes).max(axis=1)
-    return tops
-
-
-def _right(counts: FloatArray, sigma: float) -> FloatArray:
-    """The chance that the first class has the largest noisy count, for each row of counts."""
-    leads = (counts[:, :1] - counts[:, 1:]) / sigma
-    below = ndtr(leads[:, None, :] + _NODES[None, :, None]).prod(axis=2)
-    chances: FloatArray = below @ _WEIGHTS / _WEIGHTS.sum()
-    return chances
-
-
-def _root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function is zero; the nearer end where it is nowhere."""
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (low, middle) if rising(middle) > 0 else (middle, high)
-    return (low + high) / 2

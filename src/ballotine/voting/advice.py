@@ -1,0 +1,291 @@
+"""How much noise to choose, from assumed votes: what each σ would cost and how often it errs.
+
+Nothing private is read here, and nothing private may be passed in. Votes of the teachers
+whose records are to be protected are private even on public queries: choosing σ in their
+light would release something about them that no ledger pays for.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import ndtr
+
+from ballotine.agreement import Agreement, agreement, chance_right
+from ballotine.errors import DataError, ParameterError
+from ballotine.privacy import conversion, plan
+from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.ledger import Mode
+from ballotine.privacy.orders import DEFAULT_ORDERS
+from ballotine.types import ABSTAIN, FloatArray, IntArray
+from ballotine.voting.confident import ConfidentGNMax
+from ballotine.voting.gnmax import GNMax
+from ballotine.voting.tally import Tallies
+
+ORDERS: FloatArray = 1.0 + np.geomspace(0.02, 1000.0, 45)
+"""For exact costs, fewer orders than usual: ε comes out at most 1 % larger."""
+SAMPLE = 500
+"""Public votes that are priced: enough to compare noises."""
+RANGE = (0.03, 0.5)
+"""The noises to compare, as shares of the teachers."""
+STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+FINER = 5
+LEAST_ANSWERED = 1e-6
+FEWEST = 3
+"""With fewer teachers no class of the closest race would hold a whole vote."""
+_PUBLIC = "votes that are assumed, simulated or declared public"
+
+
+@dataclass(frozen=True, eq=False)
+class AssumedVotes:
+    """Votes that stand in for the private ones.
+
+    Attributes:
+        kinds: shares of votes, the right class first, and how often they occur.
+        teachers: how many vote.
+        sampled: they are a sample of public votes, so means of them have an error.
+    """
+
+    kinds: Agreement
+    teachers: int
+    sampled: bool
+
+    @classmethod
+    def simulated(
+        cls, teachers: int, classes: int, teacher_accuracy: float, plurality_accuracy: float
+    ) -> AssumedVotes:
+        """From how often a teacher and the most frequent vote are assumed to be right."""
+        if teachers < FEWEST:
+            raise ParameterError(f"votes can be simulated for {FEWEST} teachers or more")
+        kinds = agreement(teacher_accuracy, plurality_accuracy, classes)
+        return cls(kinds, teachers, sampled=False)
+
+    @classmethod
+    def public(cls, tallies: Tallies, truth: IntArray | None = None) -> AssumedVotes:
+        """From votes of teachers that learnt from public records only.
+
+        Args:
+            tallies: of such teachers, at least two; beyond `SAMPLE` queries a sample is taken.
+            truth: the right class of each query; without it, the most frequent vote is right.
+        """
+        counts = tallies.unlock(reason=_PUBLIC)
+        right = counts.argmax(axis=1) if truth is None else np.asarray(truth)
+        _same_queries(counts, right)
+        teachers = np.unique(counts.sum(axis=1))
+        if len(counts) < 2 or teachers.size != 1 or teachers[0] < 1:
+            raise DataError("public votes need two queries or more, and as many teachers on each")
+        chosen = np.random.default_rng(0).permutation(len(counts))[:SAMPLE]
+        counts, right = counts[chosen], right[chosen]
+        others = np.arange(counts.shape[1]) != right[:, None]
+        first = counts[~others].reshape(-1, 1)
+        votes = np.hstack([first, counts[others].reshape(len(counts), -1)]) / teachers[0]
+        weights = np.full(len(votes), 1 / len(votes))
+        return cls(Agreement(votes, weights), int(teachers[0]), sampled=True)
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return int(self.kinds.votes.shape[1])
+
+    @property
+    def counts(self) -> FloatArray:
+        """Votes by class, the right one first."""
+        return self.teachers * self.kinds.votes
+
+    def mean(self, values: FloatArray) -> FloatArray:
+        """The expectation of what each kind of query gives."""
+        return np.asarray(self.kinds.weights @ values)
+
+    def error(self, values: FloatArray) -> float:
+        """The standard error of that expectation; none where votes are not a sample."""
+        if not self.sampled:
+            return 0.0
+        return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+
+
+@dataclass(frozen=True)
+class NoiseRow:
+    """What one σ would do.
+
+    Attributes:
+        sigma: noise on each count.
+        threshold: votes that the check asks for; None without a check.
+        sigma_threshold: noise of the check.
+        answered: expected share of queries that are answered.
+        wrong: expected share of wrong answers, by noise or by the teachers' own mistakes.
+        wrong_error: standard error of that share, if votes were sampled.
+        epsilon_strict: of all queries, whatever the votes.
+        epsilon_exact: of all queries, expected on the assumed votes.
+        epsilon_error: standard error of the latter, if votes were sampled.
+        answers_strict: how many answers the budget affords, whatever the votes.
+        answers_exact: how many it affords on the assumed votes.
+    """
+
+    sigma: float
+    threshold: float | None
+    sigma_threshold: float | None
+    answered: float
+    wrong: float
+    wrong_error: float
+    epsilon_strict: float
+    epsilon_exact: float
+    epsilon_error: float
+    answers_strict: int
+    answers_exact: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Noises side by side, and the one to take; None where none keeps the budget."""
+
+    rows: tuple[NoiseRow, ...]
+    recommended: NoiseRow | None
+
+
+@dataclass(frozen=True)
+class NoiseQuestion:
+    """What is planned, except for the noise.
+
+    Attributes:
+        votes: assumed ones.
+        queries: how many will be asked; fixed beforehand.
+        budget: ε that should not be exceeded, and δ.
+        confident: whether a check comes first.
+        threshold: of the check; the planner's share of the teachers if absent.
+        sigma_threshold: noise of the check; the planner's multiple of σ if absent.
+    """
+
+    votes: AssumedVotes
+    queries: int
+    budget: Budget
+    confident: bool = True
+    threshold: float | None = None
+    sigma_threshold: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.queries < 1:
+            raise ParameterError(f"a plan needs at least one query, got {self.queries}")
+        if not self.confident and (self.threshold, self.sigma_threshold) != (None, None):
+            raise ParameterError("gnmax has no check: leave its threshold and noise out")
+
+    def mechanism(self, sigma: float) -> GNMax | ConfidentGNMax:
+        """The mechanism with this noise."""
+        if not self.confident:
+            return GNMax(sigma)
+        share, ratio = plan.THRESHOLD_SHARE, plan.CHECK_RATIO
+        return ConfidentGNMax(
+            sigma,
+            share * self.votes.teachers if self.threshold is None else self.threshold,
+            ratio * sigma if self.sigma_threshold is None else self.sigma_threshold,
+        )
+
+    def row(self, sigma: float) -> NoiseRow:
+        """What this noise would do."""
+        votes, mechanism = self.votes, self.mechanism(sigma)
+        check = mechanism if isinstance(mechanism, ConfidentGNMax) else None
+        passing = np.ones(len(votes.counts))
+        if check is not None:
+            passing = ndtr((votes.counts.max(axis=1) - check.threshold) / check.sigma_threshold)
+        answered = float(votes.mean(passing))
+        if answered < LEAST_ANSWERED:
+            raise ParameterError("hardly any query would pass this check: lower its threshold")
+        mistaken = passing * (1 - chance_right(votes.counts, sigma))
+        wrong = float(votes.mean(mistaken)) / answered
+        strict, answers_strict = self._strict(mechanism, answered)
+        exact, error, answers_exact = self._exact(mechanism, answered)
+        return NoiseRow(
+            sigma,
+            None if check is None else check.threshold,
+            None if check is None else check.sigma_threshold,
+            answered,
+            wrong,
+            votes.error((mistaken - wrong * passing) / answered),
+            strict,
+            exact,
+            error,
+            answers_strict,
+            answers_exact,
+        )
+
+    def advise(self, mode: Mode, sigmas: Sequence[float] | None = None) -> Advice:
+        """Compare noises and recommend one.
+
+        In strict mode it is the smallest noise that keeps the budget. In fixed mode it is the
+        one with the fewest wrong answers among those whose expected exact ε keeps it.
+
+        Args:
+            mode: strict or fixed.
+            sigmas: noises to compare; round numbers in proportion to the teachers if absent.
+        """
+        if mode is Mode.PAPER:
+            raise ParameterError("paper mode keeps no promise that could be planned for")
+        tried = sorted(set(round_sigmas(self.votes.teachers) if sigmas is None else sigmas))
+        rows = [self.row(sigma) for sigma in tried]
+        best = self._best(rows, mode)
+        if best is not None and sigmas is None:
+            best = self._finer(rows, best, mode)
+            rows = sorted({*rows, best}, key=lambda row: row.sigma)
+        return Advice(tuple(rows), best)
+
+    def _finer(self, rows: list[NoiseRow], best: NoiseRow, mode: Mode) -> NoiseRow:
+        """The best between the best and the next smaller noise."""
+        low = rows[max(0, rows.index(best) - 1)].sigma
+        steps = np.geomspace(low, best.sigma, FINER + 2)[1:-1]
+        between = {float(f"{sigma:.3g}") for sigma in steps} - {best.sigma}
+        found = self._best([best, *(self.row(sigma) for sigma in sorted(between))], mode)
+        return best if found is None else found
+
+    def _best(self, rows: Sequence[NoiseRow], mode: Mode) -> NoiseRow | None:
+        strict = mode is Mode.STRICT
+        epsilons = [row.epsilon_strict if strict else row.epsilon_exact for row in rows]
+        kept = [
+            row for row, found in zip(rows, epsilons, strict=True) if found <= self.budget.epsilon
+        ]
+        return min(kept, key=lambda row: row.sigma if strict else row.wrong, default=None)
+
+    def _strict(self, mechanism: GNMax | ConfidentGNMax, answered: float) -> tuple[float, int]:
+        """ε of all queries and answers for the budget, whatever the votes."""
+        *checks, argmax = mechanism.events(self.votes.classes)
+        charges = [*((check, 1.0) for check in checks), (argmax, answered)]
+        each = np.sum([times * event.cost(DEFAULT_ORDERS) for event, times in charges], axis=0)
+        asked = [(event, self.queries * times) for event, times in charges]
+        spent = plan.epsilon_of(asked, self.budget.delta)
+        return spent, self._answers(answered, DEFAULT_ORDERS, each)
+
+    def _exact(
+        self, mechanism: GNMax | ConfidentGNMax, answered: float
+    ) -> tuple[float, float, int]:
+        """The same on the assumed votes, with the standard error of ε in between."""
+        unseen = np.full(len(self.votes.counts), ABSTAIN)
+        private = mechanism.costs(Tallies(self.votes.counts), unseen, ORDERS, "exact")
+        costs = private.unlock(reason=_PUBLIC)
+        each = self.votes.mean(costs)
+        with warnings.catch_warnings():
+            # At the edge of the grid ε is somewhat larger than it could be: good enough here.
+            warnings.simplefilter("ignore", conversion.OrderGridWarning)
+            spent, order = conversion.epsilon(ORDERS, self.queries * each, self.budget.delta)
+        best = int(np.argmin(np.abs(ORDERS - order)))
+        error = self.queries * self.votes.error(costs[:, best])
+        return spent, error, self._answers(answered, ORDERS, each)
+
+    def _answers(self, answered: float, orders: FloatArray, each: FloatArray) -> int:
+        """How many answers the budget affords when queries cost this much each."""
+        allowed = conversion.allowance(orders, self.budget.epsilon, self.budget.delta)
+        return math.floor(answered * max(0, math.floor(float(np.max(allowed / each)))))
+
+
+def round_sigmas(teachers: int) -> list[float]:
+    """Round numbers from 3 to 50 % of the teachers."""
+    low, high = (share * teachers for share in RANGE)
+    tens = 10.0 ** np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return [float(f"{s:g}") for s in np.outer(tens, STEPS).ravel() if low <= s <= high]
+
+
+def _same_queries(counts: FloatArray, right: IntArray) -> None:
+    fitting = right.shape == counts.shape[:1] and right.dtype.kind in "iu"
+    if not fitting or np.any((right < 0) | (right >= counts.shape[1])):
+        raise DataError("the truth needs one class number for each query")
