@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import os
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,12 +19,17 @@ from ballotine.neural.order import pooled_first
 from ballotine.neural.training import MISSING, logits_of, seeded
 from ballotine.neural.zoo import make_module
 from ballotine.students.neural.augment import choose
+from ballotine.students.neural.checkpoint import Checkpoint, checked_path
 from ballotine.students.neural.course import Course
+from ballotine.students.neural.identity import training_name
 from ballotine.students.neural.learner import Learner, Setting
 from ballotine.students.neural.loop import OnEpoch, Outcome, run
 from ballotine.students.neural.losses import chances
 from ballotine.students.neural.pools import Answers, input_shape, make_pools, read_answers
 from ballotine.types import FloatArray, Labels, Table
+
+UNIMPORTANT = {"on_epoch", "checkpoint", "device", "random_state"}
+"""Parameters that do not name a training; of the last, the seed that was drawn counts."""
 
 
 class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,6 +54,9 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device: "cpu", "cuda", or None for CUDA where there is one.
         random_state: a seed; None draws one.
         on_epoch: is told the number, losses and notable rows of each epoch; it is not saved.
+        checkpoint: a file for what is learnt so far; the same training, started again after
+            its process ended, goes on from there. It needs a seed, is removed when training
+            is finished, and is not saved with the student.
     """
 
     learns_from_unlabelled = True
@@ -69,6 +79,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device: str | None = None,
         random_state: Any = None,
         on_epoch: OnEpoch | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
     ) -> None:
         self.network = network
         self.shape = shape
@@ -83,6 +94,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
         self.on_epoch = on_epoch
+        self.checkpoint = checkpoint
 
     def __init_subclass__(cls, **more: Any) -> None:
         """Show parameters that are passed on as the class's own: scikit-learn looks there."""
@@ -99,6 +111,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X_unlabelled: further rows without an answer.
         """
         course = self._course()
+        path = checked_path(self.checkpoint, self.random_state)
         X = validate_data(self, X, dtype=np.float32)
         answers = read_answers(y, len(X))
         extra = self._extra(X_unlabelled)
@@ -115,12 +128,17 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.label_smoothing,
                 self.multilabel_,
             )
-            self._check_outputs(setting)
+            sample = self._checked_net(setting)
+            if path is not None:
+                checkpoint = Checkpoint(path, self._training_name(seed, setting, sample))
+                setting = replace(setting, checkpoint=checkpoint)
             outcome = self._learn(setting)
         self.state_ = {name: value.cpu().numpy() for name, value in outcome.state.items()}
         self.history_ = outcome.history
         self.interrupted_ = outcome.interrupted
         self.networks()
+        if setting.checkpoint is not None and not outcome.interrupted:
+            setting.checkpoint.remove()
         return self
 
     def predict(self, X: Table) -> Labels:
@@ -164,6 +182,11 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _learn(self, setting: Setting) -> Outcome:
         return run(self._learner(setting), setting, self.on_epoch)
+
+    def _training_name(self, seed: int, setting: Setting, net: nn.Module) -> bytes:
+        given = self.get_params(deep=False)
+        counting = {name: given[name] for name in given if name not in UNIMPORTANT}
+        return training_name(type(self), counting, seed, setting.pools, net)
 
     def _course(self) -> Course:
         if not 0.0 <= self.label_smoothing < 1.0:
@@ -209,13 +232,16 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return module.to(self._device())
 
-    def _check_outputs(self, setting: Setting) -> None:
+    def _checked_net(self, setting: Setting) -> nn.Module:
+        """A network like those that will learn."""
         with torch.random.fork_rng():
-            found = tuple(logits_of(self._make_net(), setting.pools.inputs[:1]).shape)
+            net = self._make_net()
+            found = tuple(logits_of(net, setting.pools.inputs[:1]).shape)
         if found != (1, self.n_outputs_):
             raise ParameterError(
                 f"the network gives {found[1:]} for one row; it must give {self.n_outputs_} logits"
             )
+        return net
 
     def _device(self) -> torch.device:
         if self.device is not None:
@@ -224,7 +250,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         """Numbers only: a file of a student holds weights, never code."""
-        return {**super().__getstate__(), "_nets": None, "on_epoch": None}
+        return {**super().__getstate__(), "_nets": None, "on_epoch": None, "checkpoint": None}
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from torch import nn
 from ballotine.errors import ParameterError
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.generator import Generator
-from ballotine.students.neural.learner import Learner, Losses, Rows, Setting, untracked
+from ballotine.students.neural.learner import Counts, Learner, Losses, Rows, Setting, untracked
 from ballotine.students.neural.losses import generated_loss, matching_loss, real_loss
 from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.split import Split
@@ -72,6 +72,18 @@ class GanLearner(Learner):
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
         """What the teaching has to tell."""
         return self._teaching.end_epoch()
+
+    def modules(self) -> list[nn.Module]:
+        """The generator too."""
+        return [self.nets, self.generator]
+
+    def counts(self) -> Counts:
+        """What the teaching counts."""
+        return self._teaching.counts()
+
+    def recount(self, counts: Counts) -> None:
+        """Hand the teaching its counts."""
+        self._teaching.recount(counts)
 
     @staticmethod
     def _look(

@@ -11,12 +11,14 @@ import torch
 from torch import nn
 
 from ballotine.neural.augment import Augment
+from ballotine.students.neural.checkpoint import Checkpoint
 from ballotine.students.neural.course import Course
 from ballotine.students.neural.pools import Batch, Pools
-from ballotine.types import IntArray
+from ballotine.types import FloatArray, IntArray
 
 Losses = dict[str, torch.Tensor]
 Rows = dict[str, IntArray]
+Counts = dict[str, FloatArray]
 
 CRITERION = "labelled"
 """The loss every step reports: on the answers, before anything is selected."""
@@ -34,6 +36,7 @@ class Setting:
         augment: changes rows at random.
         smoothing: the share of a label that is spread over all classes.
         multilabel: whether there are several labels per row.
+        checkpoint: where it is kept how far the training is.
     """
 
     pools: Pools
@@ -43,6 +46,7 @@ class Setting:
     augment: Augment | None = None
     smoothing: float = 0.0
     multilabel: bool = False
+    checkpoint: Checkpoint | None = None
 
     def changed(self, rows: torch.Tensor) -> torch.Tensor:
         """Rows after a random change, or as they are."""
@@ -71,6 +75,17 @@ class Learner(ABC):
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
         """Further numbers of the epoch, and places in the labelled pool worth telling."""
         return {}, {}
+
+    def modules(self) -> list[nn.Module]:
+        """Everything that has weights, in an order that does not change."""
+        return [self.nets]
+
+    def counts(self) -> Counts:
+        """What is counted beside the weights, from epoch to epoch."""
+        return {}
+
+    def recount(self, counts: Counts) -> None:  # noqa: B027 - most methods count nothing
+        """Go on with counts of an earlier time."""
 
     def set_rate(self, rate: float) -> None:
         """The learning rate from now on."""

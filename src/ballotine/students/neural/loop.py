@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import torch
-from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from ballotine.neural.training import DivergedError
@@ -16,6 +15,14 @@ from ballotine.students.distill import TrainingInterrupted
 from ballotine.students.neural.ema import averaged
 from ballotine.students.neural.learner import CRITERION, Learner, Rows, Setting
 from ballotine.students.neural.pools import draw
+from ballotine.students.neural.snapshot import (
+    drawn,
+    learning,
+    packed,
+    put_back,
+    redraw,
+    unpacked,
+)
 
 State = dict[str, torch.Tensor]
 History = dict[str, list[float]]
@@ -67,6 +74,9 @@ def run(
 ) -> Outcome:
     """Train to the end; when interrupted, keep the best epoch's weights.
 
+    With a checkpoint it goes on after the last epoch that was kept. Who listens is told of the
+    earlier ones again, so that curves are whole.
+
     The best epoch is the one with the lowest mean loss on the answers. That is a public
     number; private records would be a better judge, and must not be asked.
 
@@ -77,23 +87,14 @@ def run(
         stage: what to call this training.
         earlier: what an earlier stage gave, kept when this one does not finish an epoch.
     """
-    outcome, best = Outcome(), math.inf
-    released: nn.Module = learner.nets
-    average = averaged(learner.nets, setting.course.ema) if setting.course.ema > 0 else None
-    if average is not None:
-        released = average.module
+    training = _Training(learner, setting, stage, on_epoch)
     try:
-        for epoch in range(setting.course.epochs):
-            numbers, rows = _epoch(learner, setting, epoch, average)
-            _check(numbers, learner, setting, epoch)
-            for name, value in numbers.items():
-                outcome.history.setdefault(name, []).append(value)
-            if numbers[CRITERION] <= best:
-                best, outcome.state = numbers[CRITERION], _copy(released)
-            if on_epoch is not None:
-                on_epoch(Epoch(epoch + 1, setting.course.epochs, stage, numbers, rows))
+        training.resume()
+        while training.done < setting.course.epochs:
+            training.go_on()
+        training.finish()
     except KeyboardInterrupt:
-        done = len(outcome.history.get(CRITERION, ()))
+        done = training.done
         if not done and earlier is None:
             raise
         warnings.warn(
@@ -102,10 +103,102 @@ def run(
             TrainingInterrupted,
             stacklevel=2,
         )
-        kept = outcome if done or earlier is None else earlier
+        kept = training.outcome if done or earlier is None else earlier
         return replace(kept, interrupted=True)
-    outcome.state = _copy(released)
-    return outcome
+    except DivergedError:
+        if setting.checkpoint is not None:
+            setting.checkpoint.remove()  # it would only diverge again
+        raise
+    finally:
+        if setting.checkpoint is not None:
+            setting.checkpoint.flush()
+    return training.outcome
+
+
+class _Training:
+    """One stage on its way.
+
+    Attributes:
+        outcome: what it gave so far.
+    """
+
+    def __init__(
+        self, learner: Learner, setting: Setting, stage: str, on_epoch: OnEpoch | None
+    ) -> None:
+        self._learner, self._setting, self._stage = learner, setting, stage
+        self._on_epoch = on_epoch
+        ema = setting.course.ema
+        self._average = averaged(learner.nets, ema) if ema > 0 else None
+        self._best, self._finished = math.inf, False
+        self._rows: list[Rows] = []
+        self.outcome = Outcome()
+
+    @property
+    def done(self) -> int:
+        """Finished epochs."""
+        return len(self.outcome.history.get(CRITERION, ()))
+
+    def resume(self) -> None:
+        """Go back to where an earlier process was, if one was here."""
+        checkpoint = self._setting.checkpoint
+        kept = None if checkpoint is None else checkpoint.of(self._stage)
+        if kept is None:
+            return
+        self._finished = kept["finished"]
+        if self._finished:
+            redraw(kept, self._learner, self._setting.generator)
+        else:
+            put_back(kept, self._learner, self._setting.generator, self._average)
+        self._best, self.outcome = kept["best"], Outcome(kept["state"], kept["history"])
+        self._rows = unpacked(kept["rows"], self.done)
+        for epoch in range(self.done):
+            self._tell(epoch)
+
+    def go_on(self) -> None:
+        """One more epoch."""
+        epoch, state, history = self.done, self.outcome.state, self.outcome.history
+        numbers, rows = _epoch(self._learner, self._setting, epoch, self._average)
+        _check(numbers, self._learner, self._setting, epoch)
+        if numbers[CRITERION] <= self._best:
+            self._best, state = numbers[CRITERION], self._weights()
+        self._rows.append(rows)
+        longer = {name: [*history.get(name, ()), value] for name, value in numbers.items()}
+        self.outcome = Outcome(state, longer)
+        self._keep()
+        self._tell(epoch)
+
+    def finish(self) -> None:
+        """The last weights are the ones to predict with."""
+        if not self._finished:
+            self.outcome.state = self._weights()
+            self._finished = True
+            self._keep()
+
+    def _keep(self) -> None:
+        if self._setting.checkpoint is None:
+            return
+        place = self._learner, self._setting.generator
+        now = drawn(*place) if self._finished else learning(*place, self._average)
+        told = {
+            "finished": self._finished,
+            "best": self._best,
+            "state": self.outcome.state,
+            "history": self.outcome.history,
+            "rows": packed(self._rows),
+        }
+        self._setting.checkpoint.keep(self._stage, {**now, **told})
+
+    def _tell(self, epoch: int) -> None:
+        if self._on_epoch is None:
+            return
+        numbers = {name: values[epoch] for name, values in self.outcome.history.items()}
+        epochs = self._setting.course.epochs
+        with torch.random.fork_rng():  # who listens does not change what is drawn next
+            self._on_epoch(Epoch(epoch + 1, epochs, self._stage, numbers, self._rows[epoch]))
+
+    def _weights(self) -> State:
+        released = self._learner.nets if self._average is None else self._average.module
+        return {name: value.detach().clone() for name, value in released.state_dict().items()}
 
 
 def _epoch(
@@ -136,7 +229,3 @@ def _check(numbers: dict[str, float], learner: Learner, setting: Setting, epoch:
         f"use a learning rate below {setting.course.learning_rate:g}, and check that features "
         "are scaled to about 0 to 1"
     )
-
-
-def _copy(module: nn.Module) -> State:
-    return {name: value.detach().clone() for name, value in module.state_dict().items()}

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import Learner, Losses, Rows, Setting, descend
+from ballotine.students.neural.learner import Counts, Learner, Losses, Rows, Setting, descend
 from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.selection import RAMP
 from ballotine.students.neural.teaching import Alone, Peers, Teaching
@@ -33,6 +33,14 @@ class AnswerLearner(Learner):
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
         """What the teaching has to tell."""
         return self._teaching.end_epoch()
+
+    def counts(self) -> Counts:
+        """What the teaching counts."""
+        return self._teaching.counts()
+
+    def recount(self, counts: Counts) -> None:
+        """Hand the teaching its counts."""
+        self._teaching.recount(counts)
 
 
 class Supervised(NeuralStudent):

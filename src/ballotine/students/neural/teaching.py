@@ -10,7 +10,7 @@ import torch
 
 from ballotine.errors import ParameterError
 from ballotine.students.neural.cleansing import Suspicion
-from ballotine.students.neural.learner import Rows
+from ballotine.students.neural.learner import Counts, Rows
 from ballotine.students.neural.losses import answer_losses
 from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.selection import RAMP, exchanged, kept_share
@@ -38,6 +38,12 @@ class Teaching(Protocol):
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
         """Numbers of the epoch, and places in the labelled pool worth telling."""
 
+    def counts(self) -> Counts:
+        """What is counted from epoch to epoch."""
+
+    def recount(self, counts: Counts) -> None:
+        """Go on with counts of an earlier time."""
+
 
 class Alone:
     """One network learns from all answers."""
@@ -53,6 +59,13 @@ class Alone:
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
         """Nothing to tell."""
         return {}, {}
+
+    def counts(self) -> Counts:
+        """Nothing is counted."""
+        return {}
+
+    def recount(self, counts: Counts) -> None:
+        """Nothing is counted."""
 
 
 class Peers:
@@ -119,6 +132,14 @@ class Peers:
             "suspected": float(len(suspected)),
         }
         return numbers, {"disagreed": disagreed, "suspected": suspected}
+
+    def counts(self) -> Counts:
+        """How suspicious each answer is; all else begins anew with each epoch."""
+        return {"suspicion": self.suspicion.counts}
+
+    def recount(self, counts: Counts) -> None:
+        """Suspicions of an earlier time."""
+        self.suspicion.counts = counts["suspicion"]
 
     def _watch(self, batch: Batch, guesses: list[torch.Tensor], disagreed: torch.Tensor) -> None:
         places, differ = batch.places.cpu().numpy(), disagreed.cpu().numpy()

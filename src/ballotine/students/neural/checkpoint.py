@@ -1,0 +1,123 @@
+"""A training on disk, so that one whose process ended goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import pickle
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from ballotine.errors import ParameterError, RunFolderError
+from ballotine.files import write_atomic
+
+FORMAT = b"ballotine/student-training/1\n"
+DIGEST = hashlib.sha256().digest_size
+INTERVAL = 30.0
+"""Seconds between two writings; what lies in between is kept in memory until then."""
+UNREADABLE = (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, EOFError, TypeError)
+
+Record = dict[str, Any]
+"""Numbers, names and tensors, in lists and dicts; nothing that would run when it is read."""
+
+
+def checked_path(path: Any, random_state: Any) -> Path | None:
+    """Where the checkpoint is, if one is wanted and can be of use.
+
+    Args:
+        path: as the user gave it.
+        random_state: of the student.
+    """
+    if path is None:
+        return None
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"checkpoint is the path of a file, got {path!r}")
+    if random_state is None or random_state is np.random:
+        raise ParameterError(
+            "without a seed no training is like another, so a checkpoint could never be used; "
+            "give random_state a number"
+        )
+    return Path(path)
+
+
+class Checkpoint:
+    """One file that holds how far each stage of a training is.
+
+    It begins with the training's name and a checksum; what follows is tensors and numbers.
+
+    Args:
+        path: the file; only its owner can read it.
+        name: a digest that names the training; a file of another is refused.
+    """
+
+    def __init__(self, path: Path, name: bytes) -> None:
+        self._path, self._name = path, name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stages = self._read() if path.exists() else {}
+        except OSError as problem:
+            raise RunFolderError(
+                f"{path} cannot be used as a checkpoint ({problem.strerror or problem})"
+            ) from problem
+        self._pending = False
+        self._written = time.monotonic()
+
+    def of(self, stage: str) -> Record | None:
+        """What was kept of a stage, bit for bit; None before its first epoch."""
+        return self._stages.get(stage)
+
+    def keep(self, stage: str, record: Record) -> None:
+        """Keep how far a stage is; on disk if the last time is long enough ago."""
+        self._stages = {**self._stages, stage: record}
+        self._pending = True
+        if time.monotonic() - self._written >= INTERVAL:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is in memory only."""
+        if not self._pending:
+            return
+        buffer = io.BytesIO()
+        torch.save(self._stages, buffer)
+        content = buffer.getvalue()
+        head = FORMAT + self._name + hashlib.sha256(content).digest()
+        write_atomic(self._path, head + content, private=True)
+        self._pending = False
+        self._written = time.monotonic()
+
+    def remove(self) -> None:
+        """The training is over."""
+        self._pending = False
+        self._path.unlink(missing_ok=True)
+
+    def _read(self) -> dict[str, Record]:
+        data = self._path.read_bytes()
+        start = len(FORMAT)
+        name, checksum = (data[at : at + DIGEST] for at in (start, start + DIGEST))
+        content = data[start + 2 * DIGEST :]
+        if not data.startswith(FORMAT) or hashlib.sha256(content).digest() != checksum:
+            raise self._damaged()
+        if name != self._name:
+            raise RunFolderError(
+                f"{self._path} was kept by another training: of another kind of student, with "
+                "other parameters, another seed or other rows; give another path as checkpoint, "
+                "or remove the file to start again"
+            )
+        try:
+            stages: dict[str, Record] = torch.load(
+                io.BytesIO(content), map_location="cpu", weights_only=True
+            )
+        except UNREADABLE as problem:
+            raise self._damaged() from problem
+        return stages
+
+    def _damaged(self) -> RunFolderError:
+        return RunFolderError(
+            f"{self._path} is no checkpoint of a student, or it is damaged; remove it to start "
+            "again, or give another path"
+        )
