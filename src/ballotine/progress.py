@@ -15,6 +15,9 @@ class Progress(Protocol):
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:
         """A stage of ``total`` steps; the block is told how to advance it."""
 
+    def tell(self, text: str) -> None:
+        """A few words beside the stage that was opened last, such as its losses."""
+
 
 class Silent:
     """Progress that nobody watches."""
@@ -22,3 +25,6 @@ class Silent:
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG002
         """Ignore every step."""
         return nullcontext(lambda _: None)
+
+    def tell(self, text: str) -> None:
+        """Ignore every word."""

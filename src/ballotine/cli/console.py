@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -25,6 +26,7 @@ from ballotine.text import printable
 console = Console()
 errors = Console(stderr=True)
 LONGEST_MESSAGE = 2000
+LONGEST_TOLD = 200
 
 
 def plain(value: object, style: str = "", longest: int = 60) -> Text:
@@ -56,11 +58,23 @@ class RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
+class ToldBars(Bars):
+    """Bars, and under the last of them what its stage has to tell, on one line."""
+
+    told = Text()
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """The bars; a line of its own leaves them their room on a narrow terminal."""
+        yield from super().get_renderables()
+        if self.told:
+            yield Padding(Text.assemble(self.told, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2))
+
+
 class RichProgress:
-    """One bar per stage, with its rate, time used and time left."""
+    """One bar per stage, with its rate, time used, time left, and what it has to tell."""
 
     def __init__(self) -> None:
-        self._bars = Bars(
+        self._bars = ToldBars(
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description:<10}"),
             BarColumn(),
@@ -81,8 +95,13 @@ class RichProgress:
     @contextmanager
     def stage(self, name: str, total: int | None) -> Iterator[Advance]:
         """Show a bar for one stage."""
+        self.tell("")
         task = self._bars.add_task(name, total=total)
         yield lambda steps: self._bars.advance(task, steps)
         # A budget may end before the pool does: the stage is over all the same.
         done = self._bars.tasks[task].completed
         self._bars.update(task, total=max(done, 1), completed=max(done, 1))
+
+    def tell(self, text: str) -> None:
+        """Show a few words under the latest bar."""
+        self._bars.told = plain(text, "dim", longest=LONGEST_TOLD)

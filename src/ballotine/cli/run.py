@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import RichProgress, complain, console, warn
-from ballotine.errors import RunFileError
+from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
     from ballotine.pipeline import RunFile, RunFolder, RunResult
@@ -45,6 +45,9 @@ def run(
         except KeyboardInterrupt:
             complain(f"interrupted; go on with: ballotine run --resume {place.root}")
             raise typer.Exit(130) from None
+        except BallotineError as problem:
+            complain("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
+            raise typer.Exit(problem.exit_code) from None
     card = build_card(result)
     write_card(place, card)
     for text in (*result.warnings, *result.holder_warnings):

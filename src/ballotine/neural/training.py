@@ -27,6 +27,8 @@ DIVERGED = "the loss is not a number any more; use a smaller learning rate or ch
 class DivergedError(BallotineError):
     """Training ended in numbers that are none."""
 
+    exit_code = 2
+
 
 @dataclass(frozen=True)
 class Schedule:

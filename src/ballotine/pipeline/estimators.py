@@ -20,6 +20,7 @@ SHORT_NAMES = {
     "discriminant-analysis": "sklearn.discriminant_analysis.LinearDiscriminantAnalysis",
     "neural-network": "ballotine.neural.TorchClassifier",
     "spreading": "ballotine.students.SpreadingClassifier",
+    "supervised": "ballotine.students.neural.Supervised",
     "gan": "ballotine.students.neural.SemiSupervisedGAN",
     "co-teaching": "ballotine.students.neural.CoTeaching",
     "co-teaching-plus": "ballotine.students.neural.CoTeachingPlus",

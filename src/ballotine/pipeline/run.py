@@ -12,7 +12,7 @@ import numpy as np
 
 from ballotine.data import Dataset, load, row_keys
 from ballotine.data.partition import Partition
-from ballotine.errors import BallotineError, DataError, RunFolderError
+from ballotine.errors import BallotineError, DataError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
@@ -21,29 +21,21 @@ from ballotine.pipeline.assumptions import (
     PUBLIC_FROM_PRIVATE,
     make_guarantee,
 )
+from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
 from ballotine.pipeline.groups import group_accounts
-from ballotine.pipeline.kept import (
-    claim_teachers,
-    forget,
-    is_kept,
-    keep,
-    keep_ballots,
-    kept_ballots,
-    mark_of,
-    shares,
-)
+from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of, shares
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import Account, RunResult
 from ballotine.pipeline.runfile import RunFile
 from ballotine.pipeline.together import Place, check_network
-from ballotine.pipeline.training import train_ensemble, train_student, with_straight
+from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
 from ballotine.privacy.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.progress import Progress, Silent
-from ballotine.students import MultiLabelStudent, Student, unanswered
+from ballotine.students import Student, unanswered
 from ballotine.teachers import Ensemble, TeacherStore, make_engine
 from ballotine.text import quoted
 from ballotine.types import Table
@@ -221,27 +213,15 @@ class Run:
         rows, labels = with_straight(
             procedure, self._pool(dataset), answers.labels, dataset.X_private, dataset.y_private
         )
-        mark = mark_of(repr(self.learner), rows, labels, repr(dataset.classes))
-        with self.progress.stage("student", 1) as advance:
-            student = self._kept_student(mark)
-            if student is None:
-                kind = MultiLabelStudent if answers.multilabel else Student
-                model = train_student(self.learner, rows, labels, self.noise)
-                student = kind(model, list(dataset.classes))
-                forget(self.folder, self.folder.student)
-                student.save(self.folder.student)
-                keep(self.folder, self.folder.student, mark)
-            advance(1)
-        return student
-
-    def _kept_student(self, mark: str) -> Student | None:
-        """The student of an interrupted run, if it holds nothing but trusted types."""
-        if not is_kept(self.folder, self.folder.student, mark):
-            return None
-        try:
-            return Student.load(self.folder.student)
-        except RunFolderError:
-            return None  # a type of the user's own: learning again is safer than trusting it
+        return distill(
+            self.learner,
+            rows,
+            labels,
+            dataset.classes,
+            folder=self.folder,
+            noise=self.noise,
+            progress=self.progress,
+        )
 
     def _result(
         self,
@@ -260,7 +240,7 @@ class Run:
             plan=procedure.plan,
             extra=_extra_assumptions(dataset, procedure),
         )
-        told, whispered = self._warnings(dataset, procedure, answers)
+        told, whispered = self._warnings(dataset, procedure, answers, student)
         result = RunResult(
             self.settings,
             self.folder,
@@ -282,7 +262,7 @@ class Run:
         return result
 
     def _warnings(
-        self, dataset: Dataset, procedure: Procedure, answers: Answers
+        self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What everybody may be told, and what depends on private records."""
         told = list(dataset.notes)
@@ -292,6 +272,8 @@ class Run:
         if answers.multilabel and len(silent := unanswered(answers.labels)):
             names = quoted(dataset.classes[label] for label in silent)
             told.append(f"no answer was released for {names}: the student takes them to be absent")
+        if (text := interruption(student)) is not None:
+            told.append(text)
         bias = warn_about_bias(procedure, dataset.y_private)
         if bias is None:
             return tuple(told), ()

@@ -23,6 +23,7 @@ from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
+from ballotine.report.training import training_parts
 
 FORMAT = 1
 
@@ -57,11 +58,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         },
         "data": _data(result),
         "answers": _answers(result),
-        "student": {
-            **settings.student.model_dump(),
-            "file": result.folder.student.name,
-            "sha256": _sha256(result.folder.student),
-        },
+        "student": _student(result),
         "evaluation": _evaluation(result.evaluation, result.dataset.classes),
         "experiment": _experiment(result),
         "history": [_rounded(point) for point in result.account.history],
@@ -138,6 +135,16 @@ def _answers(result: RunResult) -> dict[str, Any]:
         }
     found = np.bincount(labels[labels >= 0], minlength=len(names))
     return file | {"by_class": dict(zip(names, found.tolist(), strict=True))}
+
+
+def _student(result: RunResult) -> dict[str, Any]:
+    content = {
+        **result.settings.student.model_dump(),
+        "file": result.folder.student.name,
+        "sha256": _sha256(result.folder.student),
+    }
+    training = training_parts(result.student, len(result.answers))
+    return content | ({"training": training} if training else {})
 
 
 def _published(result: RunResult) -> dict[str, Any] | None:

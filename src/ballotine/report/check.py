@@ -41,6 +41,7 @@ _REQUIRED: dict[str, tuple[str, ...]] = {
     "versions": _ANY,
     "warnings": _ANY,
 }
+_TRAINING = ("label", "epochs", "interrupted", "curves", "removed")
 EXPERIMENT = ("label_accuracy", "ceiling")
 _OPTIONAL: dict[str, tuple[str, ...]] = {
     "student": ("kind", "options", "file", "sha256"),
@@ -64,6 +65,7 @@ def check(card: Mapping[str, Any]) -> None:
     if card["evaluation"] is not None:
         classes = ("accuracy", "per_class", "confusion")
         _either(card["evaluation"], "evaluation", classes, ("acc", "per_label"))
+    _check_training((card["student"] or {}).get("training") or ())
     _check_numbers(card)
     _check_kind(card)
     if card["experiment"] is not None and not card["run"]["experiment"]:
@@ -82,6 +84,18 @@ def _check_numbers(card: Mapping[str, Any]) -> None:
             raise DataError("the card's δ does not lie between 0 and 1")
     if not guarantee["budget"]["epsilon"] > 0:
         raise DataError("the card's budget is empty")
+
+
+def _check_training(parts: Any) -> None:
+    """Curves are numbers by name, one per epoch."""
+    for part in parts:
+        if not (isinstance(part, Mapping) and set(_TRAINING) <= set(part)):
+            raise DataError("the card is not whole: look at its part 'student', 'training'")
+        for series in dict(part["curves"]).values():
+            if len(series) != part["epochs"] or not series or not all(map(math.isfinite, series)):
+                raise DataError("the card's training curves are not numbers, one per epoch")
+        if part["removed"] is not None:
+            _has(part, "removed", ("rows", "records"))
 
 
 def _check_kind(card: Mapping[str, Any]) -> None:

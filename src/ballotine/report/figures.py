@@ -12,6 +12,7 @@ from ballotine.report.canvas import (
     CELL,
     INK,
     LINE,
+    MUTED,
     REST,
     SOFT,
     Figure,
@@ -22,7 +23,9 @@ from ballotine.report.canvas import (
     thinned,
 )
 from ballotine.report.promise import mode_of
+from ballotine.report.training import curves_of, second_stage
 from ballotine.report.words import number, percent, up
+from ballotine.students import losses_in
 
 _MOST_CELLS_WITH_TEXT = 12
 MOST_LINES = 6
@@ -42,7 +45,8 @@ def draw(card: Mapping[str, Any]) -> dict[str, Figure]:
     elif len(card["history"]) > 1:
         word = mode_of(card).ceiling
         figures["cost"] = cost(card["history"], card["guarantee"]["budget"]["epsilon"], word)
-    return figures | _answer_figures(card["answers"]) | _student_figures(card["evaluation"])
+    figures |= _answer_figures(card["answers"]) | _student_figures(card["evaluation"])
+    return figures | _training_figures(curves_of(card["student"]))
 
 
 def _answer_figures(given: Mapping[str, Any]) -> dict[str, Figure]:
@@ -51,6 +55,13 @@ def _answer_figures(given: Mapping[str, Any]) -> dict[str, Figure]:
     if 0 < len(given.get("by_label", ())) <= MOST_CLASSES:
         return {"answers": label_answers(given["by_label"])}
     return {}
+
+
+def _training_figures(curves: Mapping[str, Sequence[float]]) -> dict[str, Figure]:
+    names = losses_in(curves)
+    if not names or len(curves[names[0]]) < 2:
+        return {}
+    return {"losses": losses({each: curves[each] for each in names}, second_stage(curves))}
 
 
 def _student_figures(evaluation: Mapping[str, Any] | None) -> dict[str, Figure]:
@@ -149,6 +160,57 @@ def group_cost(history: list[dict[str, Any]], groups: Sequence[Mapping[str, Any]
     figure.update_xaxes(axis("queries asked", range=[0, end]))
     figure.update_yaxes(axis("", range=[0, 1.15 * highest], gridcolor=LINE, showgrid=True))
     return finished(figure, 380)
+
+
+def losses(curves: Mapping[str, Sequence[float]], stage_end: int | None = None) -> Figure:
+    """Mean losses of each epoch; a line across where a second stage of training starts."""
+    figure, epochs = go.Figure(), max(map(len, curves.values()))
+    for place, (each, values) in enumerate(curves.items()):
+        shown = label(each)
+        figure.add_scatter(
+            x=list(range(1, len(values) + 1)),
+            y=list(values),
+            name=shown,
+            mode="lines",
+            line={
+                "color": (ACCENT, INK, MUTED)[place % 3],
+                "width": 2.5,
+                "dash": _DASHES[place % len(_DASHES)],
+            },
+            text=[f"epoch {n:,}<br>{shown} {value:.4g}" for n, value in enumerate(values, 1)],
+            hovertemplate="%{text}<extra></extra>",
+        )
+    room = 1.05
+    if stage_end is not None:
+        _mark_stage(figure, stage_end + 0.5)
+        room = 1.2
+    highest = max(max(values) for values in curves.values())
+    lowest = min(0.0, *(min(values) for values in curves.values()))
+    figure.update_xaxes(axis("epoch", range=[1, epochs]))
+    figure.update_yaxes(
+        axis("mean loss", range=[lowest, room * highest or 1], gridcolor=LINE, showgrid=True)
+    )
+    content = finished(figure, 340)
+    content["layout"] |= {
+        "showlegend": True,
+        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom", "font": {"color": INK}},
+    }
+    return content
+
+
+def _mark_stage(figure: go.Figure, where: float) -> None:
+    line = {"color": INK, "width": 1, "dash": "dot"}
+    figure.add_shape(type="line", yref="paper", x0=where, x1=where, y0=0, y1=1, line=line)
+    figure.add_annotation(
+        x=where,
+        xanchor="left",
+        yref="paper",
+        y=1,
+        yanchor="top",
+        text="trained again",
+        showarrow=False,
+        font={"color": INK},
+    )
 
 
 def label_answers(by_label: Sequence[Mapping[str, Any]]) -> Figure:

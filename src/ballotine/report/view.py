@@ -11,6 +11,7 @@ from ballotine.report.check import EXPERIMENT, FORMAT, QUERIES, check
 from ballotine.report.groups import groups
 from ballotine.report.labels import label_evaluation, released_labels
 from ballotine.report.promise import NOT_PROTECTED, mode_of, promise, warnings_of
+from ballotine.report.training import training_view
 from ballotine.report.words import moment, name, number, percent, plain, rows, tidy, up, wilson
 
 __all__ = ["FORMAT", "check", "sentence", "view"]
@@ -52,6 +53,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "released_labels": released_labels(card["answers"]),
         "student": _student(card["student"]),
+        "training": training_view(card),
         "evaluation": _evaluation(card["evaluation"]),
         "label_evaluation": _label_evaluation(card["evaluation"]),
         "experiment": _experiment(card["experiment"]),

@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTraini
 
 from ballotine.errors import DataError
 from ballotine.models import seeded_clone
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Labels, Table
 
 UNLABELLED = -1
 """What scikit-learn's semi-supervised estimators call a row without a label."""
@@ -35,6 +35,11 @@ def is_semi_supervised(estimator: Any) -> bool:
     return isinstance(estimator, SEMI_SUPERVISED) or bool(
         getattr(estimator, "learns_from_unlabelled", False)
     )
+
+
+def tells_epochs(estimator: Any) -> bool:
+    """Whether the estimator's training can be watched: that of networks."""
+    return "on_epoch" in estimator.get_params(deep=False)
 
 
 def fit_student(estimator: Any, X: Table, labels: IntArray, seed: int | None = None) -> Any:
@@ -59,10 +64,14 @@ def fit_student(estimator: Any, X: Table, labels: IntArray, seed: int | None = N
 def fit_answered(estimator: Any, X: Table, labels: IntArray, seed: int) -> Any:
     """Fit a clone, whatever the answers are."""
     answered = labels >= 0
-    student = seeded_clone(estimator, seed)
+    if is_semi_supervised(estimator):
+        return fit_clone(estimator, X, np.where(answered, labels, UNLABELLED), seed)
+    return fit_clone(estimator, X[answered], labels[answered], seed)
+
+
+def fit_clone(estimator: Any, X: Table, y: Labels, seed: int) -> Any:
+    """Fit a clone; nobody is bothered with its warnings, but told of an interruption."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", TrainingInterrupted)
-        if is_semi_supervised(estimator):
-            return student.fit(X, np.where(answered, labels, UNLABELLED))
-        return student.fit(X[answered], labels[answered])
+        return seeded_clone(estimator, seed).fit(X, y)

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ballotine.errors import DataError
-from ballotine.models import seeded_clone
-from ballotine.students.distill import fit_answered
+from ballotine.students.distill import UNLABELLED, fit_answered, fit_clone
 from ballotine.students.student import Student
 from ballotine.types import FloatArray, IntArray, Labels, Table
 
@@ -77,6 +76,11 @@ def label_score(predicted: IntArray, y: Labels, sample_weight: Any = None) -> fl
     return float(np.mean(right[known] / counted.sum(axis=0)[known]))
 
 
+def learns_all_labels(estimator: Any) -> bool:
+    """Whether one model of this kind learns several labels at once."""
+    return bool(getattr(estimator, "several_labels", False))
+
+
 def fit_label_students(estimator: Any, X: Table, labels: IntArray, seed: int | None = None) -> Any:
     """Fit one network on all labels, or a clone per label on the rows where it was answered.
 
@@ -89,15 +93,16 @@ def fit_label_students(estimator: Any, X: Table, labels: IntArray, seed: int | N
         labels: 1, 0, or negative where there is no answer, shape (rows, labels).
         seed: makes the student repeatable; it protects nothing.
     """
-    if getattr(estimator, "several_labels", False):
-        return seeded_clone(estimator, seed or 0).fit(X, np.maximum(labels, -1))
+    seed = seed or 0
+    if learns_all_labels(estimator):
+        return fit_clone(estimator, X, np.maximum(labels, UNLABELLED), seed)
     models: list[Any] = []
     constants: list[int] = []
     for column in labels.T:
         answered = column >= 0
         found = np.unique(column[answered])
         constants.append(int(found[0]) if len(found) == 1 else 0)
-        models.append(fit_answered(estimator, X, column, seed or 0) if len(found) == 2 else None)
+        models.append(fit_answered(estimator, X, column, seed) if len(found) == 2 else None)
     if all(model is None for model in models):
         raise DataError(
             "no label was answered both ways, and a student needs that of at least one; "
