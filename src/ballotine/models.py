@@ -16,6 +16,7 @@ from ballotine.text import printable
 
 TRUSTED = frozenset(
     {
+        "ballotine.features.patches.PatchFeatures",
         "ballotine.neural.adapter.TorchClassifier",
         "ballotine.neural.augment.RotateShift",
         "ballotine.students.neural.augment.StrongChange",

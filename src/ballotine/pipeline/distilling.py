@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,6 +28,7 @@ def distill(
     labels: IntArray,
     classes: Sequence[Any],
     *,
+    released: Callable[[Any], Any],
     folder: RunFolder,
     noise: NoiseSource,
     progress: Progress,
@@ -39,6 +40,7 @@ def distill(
         rows: what it learns from.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
         classes: what the numbers stand for.
+        released: makes a model of these rows one of rows as they come.
         folder: where the student is kept.
         noise: what its seed comes from.
         progress: shows how far it is.
@@ -50,7 +52,7 @@ def distill(
             advance(1)
         return kept
     with _answers_are_safe(folder), _told_later(), watched(progress, learner, labels) as telling:
-        model = unwatched(train_student(telling, rows, labels, noise))
+        model = released(unwatched(train_student(telling, rows, labels, noise)))
     student = (MultiLabelStudent if labels.ndim == 2 else Student)(model, list(classes))
     forget(folder, folder.student)
     student.save(folder.student)

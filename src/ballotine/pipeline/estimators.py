@@ -34,6 +34,10 @@ SHORT_NAMES = {
 }
 
 
+FEATURES = {"patches": "ballotine.features.PatchFeatures"}
+"""Short names of transformers."""
+
+
 def make_estimator(kind: str, options: dict[str, Any], key: str) -> Any:
     """The classifier of that short name or dotted path, with its options set.
 
@@ -42,24 +46,42 @@ def make_estimator(kind: str, options: dict[str, Any], key: str) -> Any:
         options: its parameters, as its class names them.
         key: where in the run file this stands, for error messages.
     """
-    path = SHORT_NAMES.get(kind, kind)
-    module_name, _, class_name = path.rpartition(".")
+    estimator = _make(kind, key, SHORT_NAMES, "classifier")
+    if not is_classifier(estimator):
+        raise RunFileError(f"[{key}] kind: {kind!r} is not a scikit-learn classifier")
+    return _with_options(estimator, options, key)
+
+
+def make_transformer(kind: str, options: dict[str, Any], key: str) -> Any:
+    """The transformer of that short name or dotted path, likewise."""
+    transformer = _make(kind, key, FEATURES, "transformer")
+    if not hasattr(transformer, "transform"):
+        raise RunFileError(f"[{key}] kind: {kind!r} is not a scikit-learn transformer")
+    return _with_options(transformer, options, key)
+
+
+def _make(kind: str, key: str, names: dict[str, str], what: str) -> Any:
+    module_name, _, class_name = names.get(kind, kind).rpartition(".")
     if not module_name:
         raise RunFileError(
-            f"[{key}] kind: unknown estimator {kind!r}; choose one of "
-            f"{', '.join(sorted(SHORT_NAMES))}, or the full path of a classifier class"
+            f"[{key}] kind: unknown {what} {kind!r}; choose one of "
+            f"{', '.join(sorted(names))}, or the full path of a {what} class"
         )
     try:
-        found = getattr(importlib.import_module(module_name), class_name)
-        estimator = found()
+        made = getattr(importlib.import_module(module_name), class_name)()
     except (ImportError, AttributeError, TypeError) as problem:
         raise RunFileError(f"[{key}] kind: {kind!r} cannot be used: {problem}") from problem
-    if not (isinstance(estimator, BaseEstimator) and is_classifier(estimator)):
-        raise RunFileError(f"[{key}] kind: {kind!r} is not a scikit-learn classifier")
-    unknown = sorted(set(options) - set(estimator.get_params(deep=False)))
+    if not isinstance(made, BaseEstimator):
+        raise RunFileError(f"[{key}] kind: {kind!r} is not a scikit-learn {what}")
+    return made
+
+
+def _with_options(estimator: Any, options: dict[str, Any], key: str) -> Any:
+    known = estimator.get_params(deep=False)
+    unknown = sorted(set(options) - set(known))
     if unknown:
         raise RunFileError(
-            f"[{key}.options] {unknown[0]}: {found.__name__} has no such parameter; it has "
-            f"{', '.join(sorted(estimator.get_params(deep=False)))}"
+            f"[{key}.options] {unknown[0]}: {type(estimator).__name__} has no such parameter; it "
+            f"has {', '.join(sorted(known))}"
         )
     return estimator.set_params(**options)

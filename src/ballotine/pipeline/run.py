@@ -22,8 +22,9 @@ from ballotine.pipeline.assumptions import (
     make_guarantee,
 )
 from ballotine.pipeline.distilling import distill, interruption
-from ballotine.pipeline.estimators import make_estimator
+from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
+from ballotine.pipeline.features import Seen, see
 from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of, shares
@@ -58,6 +59,8 @@ class Run:
         if settings.together.method is not None:
             check_network(self.teacher)
         self.learner = make_estimator(settings.student.kind, settings.student.options, "student")
+        if settings.features.kind is not None:  # a wrong name fails before anything is read
+            make_transformer(settings.features.kind, settings.features.options, "features")
 
     def execute(self) -> RunResult:
         """Walk the whole road; what was done before is not done again."""
@@ -68,17 +71,19 @@ class Run:
             dataset = load(self.settings.data_spec())
             procedure = self._settle(dataset)
             partition = self._partition(dataset, procedure, secret)
+            seen = see(self.settings.features, dataset, self.progress)
             book = self._open_ledger(dataset, procedure)
         except BallotineError:
             discard_unused(self.folder)
             raise
         with book as ledger:
-            ensemble = self._train(dataset, procedure, partition, secret, ledger)
-            ballots = self._vote(ensemble, dataset, procedure)
+            ensemble = self._train(dataset, seen, procedure, partition, secret, ledger)
+            ballots = self._vote(ensemble, dataset, seen, procedure)
             self._keep_problems(ensemble)
-            answers = self._answer(ledger, ensemble, procedure, dataset, ballots)
-            student = self._distill(dataset, procedure, answers)
-            result = self._result(dataset, procedure, partition, ledger, answers, student)
+            name = seen.name(ensemble.identity)
+            answers = self._answer(ledger, name, procedure, dataset, ballots)
+            student = self._distill(dataset, seen, procedure, answers)
+            result = self._result(dataset, seen, procedure, partition, ledger, answers, student)
         log.info("run ends: ε = %.3f, δ = %g", result.guarantee.epsilon, result.guarantee.delta)
         return result
 
@@ -113,7 +118,7 @@ class Run:
                 log.info("plan: %s", line)
         return procedure
 
-    def _pool(self, dataset: Dataset) -> Table:
+    def _pool(self, dataset: Dataset | Seen) -> Table:
         """The public rows that are asked, in their order."""
         return dataset.X_public[: self.settings.voting.max_queries]
 
@@ -140,6 +145,7 @@ class Run:
     def _train(
         self,
         dataset: Dataset,
+        seen: Seen,
         procedure: Procedure,
         partition: Partition,
         secret: bytes,
@@ -148,7 +154,7 @@ class Run:
         teachers, X, y = self.settings.teachers, dataset.X_private, dataset.y_private
         together = procedure.rules.together
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
-        made_from = mark_of(how, secret, shares(partition.groups), X, y)
+        made_from = mark_of(how + seen.how, secret, shares(partition.groups), X, y)
         claim_teachers(self.folder, made_from)
         folder = self.folder.teachers.resolve()
         stage, steps = ("rounds", together.rounds) if together else ("teachers", procedure.teachers)
@@ -156,7 +162,7 @@ class Run:
             ensemble = train_ensemble(
                 procedure,
                 self.teacher,
-                X,
+                seen.X_private,
                 y,
                 partition,
                 secret=secret,
@@ -169,14 +175,15 @@ class Run:
         log.info("%d teachers are ready", len(ensemble))
         return ensemble
 
-    def _vote(self, ensemble: Ensemble, dataset: Dataset, procedure: Procedure) -> Table:
+    def _vote(
+        self, ensemble: Ensemble, dataset: Dataset, seen: Seen, procedure: Procedure
+    ) -> Table:
         """Ballots on the whole pool, kept: they cost nothing until something is released."""
-        pool = self._pool(dataset)
-        mark = mark_of(ensemble.identity, procedure.mark, pool)
+        mark = mark_of(seen.name(ensemble.identity), procedure.mark, self._pool(dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = kept_ballots(self.folder, mark)
             if ballots is None:
-                ballots = ensemble.ballots(pool, advance)
+                ballots = ensemble.ballots(self._pool(seen), advance)
                 keep_ballots(self.folder, ballots, mark)
             else:
                 advance(len(ensemble))
@@ -191,14 +198,14 @@ class Run:
     def _answer(
         self,
         ledger: Ledger,
-        ensemble: Ensemble,
+        ensemble: bytes,
         procedure: Procedure,
         dataset: Dataset,
         ballots: Table,
     ) -> Answers:
         pool, classes = self._pool(dataset), np.asarray(dataset.classes)
         answerer = procedure.answerer(ledger, self.noise, classes, run=self.folder.root.name)
-        ids = procedure.query_ids(pool, ensemble.identity)
+        ids = procedure.query_ids(pool, ensemble)
         with self.progress.stage("answers", len(pool)) as advance:
             answers = answerer.answer(ids, lambda rows: ballots[rows], advance)
             if not answers.asked.any():
@@ -208,16 +215,19 @@ class Run:
         log.info("%d queries asked, %d answered", answers.asked.sum(), answers.answered.sum())
         return answers
 
-    def _distill(self, dataset: Dataset, procedure: Procedure, answers: Answers) -> Student:
+    def _distill(
+        self, dataset: Dataset, seen: Seen, procedure: Procedure, answers: Answers
+    ) -> Student:
         """Learn from public rows and answers, and from records that need no privacy."""
         rows, labels = with_straight(
-            procedure, self._pool(dataset), answers.labels, dataset.X_private, dataset.y_private
+            procedure, self._pool(seen), answers.labels, seen.X_private, dataset.y_private
         )
         return distill(
             self.learner,
             rows,
             labels,
             dataset.classes,
+            released=seen.released,
             folder=self.folder,
             noise=self.noise,
             progress=self.progress,
@@ -226,6 +236,7 @@ class Run:
     def _result(
         self,
         dataset: Dataset,
+        seen: Seen,
         procedure: Procedure,
         partition: Partition,
         ledger: Ledger,
@@ -258,7 +269,7 @@ class Run:
         if dataset.X_test is not None and dataset.y_test is not None:
             result.evaluation = evaluate(student, dataset.X_test, dataset.y_test)
         if self.settings.run.experiment:
-            self._experiment(result)
+            self._experiment(result, seen)
         return result
 
     def _warnings(
@@ -282,7 +293,7 @@ class Run:
             return (*told, bias), ()
         return tuple(told), (bias,)
 
-    def _experiment(self, result: RunResult) -> None:
+    def _experiment(self, result: RunResult, seen: Seen) -> None:
         """Numbers that use labels nobody has in a real run."""
         data = result.dataset
         if data.y_public is not None:
@@ -291,7 +302,7 @@ class Run:
             )
         if data.X_test is not None and data.y_test is not None:
             result.ceiling = ceiling(
-                self.teacher, data.X_private, data.y_private, data.X_test, data.y_test
+                self.teacher, seen.X_private, data.y_private, seen.rows(data.X_test), data.y_test
             )
 
 

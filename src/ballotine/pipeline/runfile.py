@@ -17,6 +17,7 @@ from ballotine.pipeline.procedure import Rules
 from ballotine.pipeline.sections import (
     BudgetSection,
     DataSection,
+    FeaturesSection,
     IndividualSection,
     PartitionSection,
     ReportSection,
@@ -35,6 +36,7 @@ class RunFile(Section):
 
     run: RunSection = RunSection()
     data: DataSection
+    features: FeaturesSection = FeaturesSection()
     partition: PartitionSection = PartitionSection()
     teachers: TeachersSection = TeachersSection()
     together: TogetherSection = TogetherSection()

@@ -80,6 +80,19 @@ class DataSection(Section):
         return self
 
 
+class FeaturesSection(Section):
+    """What teachers and student see of a row; learnt from public rows alone."""
+
+    kind: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind is None and self.options:
+            raise ValueError("options need a kind")
+        return self
+
+
 class PartitionSection(Section):
     """How records are dealt to teachers."""
 

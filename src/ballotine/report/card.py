@@ -56,6 +56,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
             "kind": settings.partition.kind,
             "data_dependent": result.partition.data_dependent,
         },
+        "features": settings.features.model_dump() if settings.features.kind else None,
         "data": _data(result),
         "answers": _answers(result),
         "student": _student(result),

@@ -47,6 +47,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "student": ("kind", "options", "file", "sha256"),
     "evaluation": ("rows",),
     "experiment": EXPERIMENT,
+    "features": ("kind", "options"),
     "individual": ("method", "groups", "exempt"),
     "published": ("confidence",),
 }

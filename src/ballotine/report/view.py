@@ -188,12 +188,20 @@ def _made(card: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
             "Teachers",
             [
                 *rows(card["teachers"]),
+                *_features(card.get("features")),
                 ("partition", name(partition["kind"])),
                 ("partition depends on the data", plain(partition["data_dependent"])),
             ],
         ),
         ("Mechanism", rows(card["mechanism"])),
     ]
+
+
+def _features(features: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """What they see of a row, where that is not the row as it is."""
+    if features is None:
+        return []
+    return [("features, learnt from public rows alone", name(features["kind"]))]
 
 
 def _configuration(configuration: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:

@@ -1,0 +1,198 @@
+"""What small patches of public images look like, and where in an image they are.
+
+Single-layer features by k-means (Coates, Ng and Lee 2011): typical patches are found in
+public images without any label; an image is then described by how near each of its regions
+comes to each typical patch. Teachers with few records each learn far more from these than
+from pixels, and nothing about private records is used to find them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.decomposition import PCA
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from torch.nn import functional
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import FloatArray, Table
+
+CONTRAST = 0.003
+"""Added to the variance of a patch with values in [0, 1]: flat patches stay flat."""
+WHITENING = 0.1
+"""Added to the variances of patch directions: directions of little variance are noise."""
+FLOOR = 0.01
+"""Added to deviations: a region that public images hardly use does not blow up."""
+ALIKE = 1e-6
+"""Deviations below this are rounding errors."""
+SAMPLED = 60_000
+"""Patches that typical ones are found among."""
+CHUNK = 128
+
+Floats = NDArray[np.float32]
+
+
+class PatchFeatures(  # type: ignore[misc]
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Describe images by typical patches of public images.
+
+    ``fit`` wants public images: whoever holds the features learns from them about the rows
+    they were fitted on.
+
+    Parameters:
+        shape: of one image, (channels, height, width); rows hold the pixels in that order.
+        patch: side of a patch in pixels.
+        centres: how many typical patches to find.
+        regions: an image is divided into regions × regions.
+        components: principal components that are kept.
+        channels_last: rows hold the channels of each pixel together, as pictures in files do.
+        random_state: a seed; None draws one.
+    """
+
+    def __init__(
+        self,
+        shape: tuple[int, int, int] = (1, 28, 28),
+        *,
+        patch: int = 5,
+        centres: int = 100,
+        regions: int = 4,
+        components: int = 200,
+        channels_last: bool = False,
+        random_state: Any = None,
+    ) -> None:
+        self.shape = shape
+        self.patch = patch
+        self.centres = centres
+        self.regions = regions
+        self.components = components
+        self.channels_last = channels_last
+        self.random_state = random_state
+
+    def fit(self, X: Table, y: Any = None) -> Self:  # noqa: ARG002
+        """Find typical patches in public images.
+
+        Args:
+            X: public rows of pixels, all on one scale.
+            y: not used.
+        """
+        X = validate_data(self, X, dtype=np.float32)
+        self._check(X)
+        random = check_random_state(self.random_state)
+        self.scale_ = float(np.abs(X).max()) or 1.0
+        sample = self._sample(X, random)
+        self.middle_ = sample.mean(axis=0)
+        values, vectors = np.linalg.eigh(np.cov(sample.T))
+        self.whitening_ = ((vectors / np.sqrt(values + WHITENING)) @ vectors.T).astype(np.float32)
+        self.centres_ = self._typical((sample - self.middle_) @ self.whitening_, random)
+        seen = self._regions(X)
+        self.mean_ = seen.mean(axis=0)
+        deviation = seen.std(axis=0)
+        if deviation.max() < ALIKE:
+            raise DataError("the public images are all alike: there is nothing to learn from them")
+        self.deviation_ = deviation + FLOOR
+        found = PCA(min(self.components, *seen.shape), svd_solver="randomized", random_state=random)
+        found.fit((seen - self.mean_) / self.deviation_)
+        # One factor for all: the spread of features becomes 1, their proportions stay.
+        spread = math.sqrt(float(found.explained_variance_.mean()))
+        self.directions_ = (found.components_.T / spread).astype(np.float32)
+        return self
+
+    def transform(self, X: Table) -> FloatArray:
+        """Features of images, shape (rows, components)."""
+        check_is_fitted(self, "directions_")
+        X = validate_data(self, X, dtype=np.float32, reset=False)
+        parts = [
+            (self._regions(X[start : start + CHUNK]) - self.mean_)
+            / self.deviation_
+            @ self.directions_
+            for start in range(0, len(X), CHUNK)
+        ]
+        return np.concatenate(parts).astype(np.float64)
+
+    @property
+    def _n_features_out(self) -> int:
+        """For scikit-learn's names of features."""
+        return int(self.directions_.shape[1])
+
+    def _check(self, X: Floats) -> None:
+        shape = tuple(self.shape)
+        if len(shape) != 3 or math.prod(shape) != X.shape[1]:
+            raise DataError(
+                f"rows have {X.shape[1]} values, which is no image of shape {shape}: give shape "
+                "as (channels, height, width)"
+            )
+        if not 2 <= self.patch <= min(shape[1:]):
+            raise ParameterError(
+                f"patch is at least 2 pixels and fits into the image, got {self.patch}"
+            )
+        most = min(shape[1:]) - self.patch + 1
+        if not 1 <= self.regions <= most:
+            raise ParameterError(f"regions is 1 to {most} for these patches, got {self.regions}")
+        if self.centres < 2 or self.components < 1:
+            raise ParameterError("centres is at least 2, and components at least 1")
+
+    def _sample(self, X: Floats, random: np.random.RandomState) -> Floats:
+        """Random patches, normalised."""
+        channels, height, width = self.shape
+        images = self._images(X)
+        size = max(SAMPLED, 10 * self.centres)
+        rows = random.randint(len(images), size=size)
+        down = random.randint(height - self.patch + 1, size=size)
+        right = random.randint(width - self.patch + 1, size=size)
+        span = np.arange(self.patch)
+        found = images[
+            rows[:, None, None, None],
+            np.arange(channels)[:, None, None],
+            (down[:, None] + span)[:, None, :, None],
+            (right[:, None] + span)[:, None, None, :],
+        ]
+        flat = torch.from_numpy(np.ascontiguousarray(found.reshape(size, -1)) / self.scale_)
+        normalised: Floats = _normalised(flat).numpy()
+        return normalised
+
+    def _images(self, X: Floats) -> Floats:
+        channels, height, width = self.shape
+        if self.channels_last:
+            return X.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
+        return X.reshape(-1, channels, height, width)
+
+    def _typical(self, patches: Floats, random: np.random.RandomState) -> Floats:
+        found = MiniBatchKMeans(
+            self.centres, batch_size=2048, n_init=1, max_iter=30, random_state=random
+        )
+        centres: Floats = found.fit(patches).cluster_centers_.astype(np.float32)
+        return centres
+
+    def _regions(self, X: Floats) -> Floats:
+        """How near each region comes to each typical patch."""
+        parts = [self._activations(X[start : start + CHUNK]) for start in range(0, len(X), CHUNK)]
+        return np.concatenate(parts)
+
+    def _activations(self, X: Floats) -> Floats:
+        _, height, width = self.shape
+        images = torch.from_numpy(self._images(X) / np.float32(self.scale_))
+        patches = functional.unfold(images, self.patch).transpose(1, 2)
+        centres = torch.from_numpy(self.centres_)
+        white = (_normalised(patches) - torch.from_numpy(self.middle_)) @ torch.from_numpy(
+            self.whitening_
+        )
+        distances = torch.cdist(white, centres, compute_mode="use_mm_for_euclid_dist")
+        near = functional.relu(distances.mean(dim=2, keepdim=True) - distances)
+        down, right = height - self.patch + 1, width - self.patch + 1
+        grid = near.transpose(1, 2).reshape(len(X), len(centres), down, right)
+        pooled: Floats = functional.adaptive_avg_pool2d(grid, self.regions).flatten(1).numpy()
+        return pooled
+
+
+def _normalised(patches: torch.Tensor) -> torch.Tensor:
+    """Without brightness, and with the same contrast."""
+    centred = patches - patches.mean(dim=-1, keepdim=True)
+    variance = centred.square().mean(dim=-1, keepdim=True)
+    return centred / torch.sqrt(variance + CONTRAST)

@@ -1,0 +1,92 @@
+"""What teachers and student see of rows: as they are, or features learnt from public ones."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ballotine.data import Dataset
+from ballotine.errors import DataError
+from ballotine.models import seeded_clone
+from ballotine.pipeline.estimators import make_transformer
+from ballotine.pipeline.sections import FeaturesSection
+from ballotine.progress import Progress
+from ballotine.types import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Rows as they are seen.
+
+    Attributes:
+        X_private, X_public: the rows of the data set.
+        transformer: fitted on public rows; None where rows are seen as they are.
+    """
+
+    X_private: Table
+    X_public: Table
+    transformer: Any = None
+
+    @property
+    def how(self) -> str:
+        """Tells ways to see apart; empty for rows as they are."""
+        return "" if self.transformer is None else repr(self.transformer)
+
+    def name(self, ensemble: bytes) -> bytes:
+        """An ensemble's name in query ids: other eyes, other votes."""
+        return hashlib.sha256(ensemble + self.how.encode()).digest() if self.how else ensemble
+
+    def rows(self, X: Table) -> Table:
+        """Further rows, seen alike."""
+        return X if self.transformer is None else transformed(self.transformer, X)
+
+    def released(self, model: Any) -> Any:
+        """A student that takes rows as they are."""
+        if self.transformer is None:
+            return model
+        return Pipeline([("features", self.transformer), ("student", model)])
+
+
+def see(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Seen:
+    """Fit on public rows, and look at all of them; private rows have no part in the fit."""
+    if section.kind is None:
+        return Seen(dataset.X_private, dataset.X_public)
+    options = _shaped(section, dataset)
+    with progress.stage("features", 3) as advance:
+        # Nothing is protected by this seed; it makes a resumed run see alike.
+        found = seeded_clone(make_transformer(section.kind, options, "features"), 0)
+        try:
+            found.fit(dataset.X_public)
+        except ValueError as problem:  # what is wrong with public rows may be told
+            raise DataError(f"[features] cannot learn from the public rows: {problem}") from problem
+        advance(1)
+        public = transformed(found, dataset.X_public)
+        advance(1)
+        private = transformed(found, dataset.X_private)
+        advance(1)
+    return Seen(private, public, found)
+
+
+def transformed(transformer: Any, X: Table) -> Table:
+    """Features as numbers in rows, or a clear error that shows none of them."""
+    try:
+        found = np.asarray(transformer.transform(X), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError("[features] the transformer cannot take these rows") from None
+    if found.ndim != 2 or len(found) != len(X) or not np.isfinite(found).all():
+        raise DataError("[features] the transformer does not give a row of numbers for each row")
+    return found
+
+
+def _shaped(section: FeaturesSection, dataset: Dataset) -> dict[str, Any]:
+    """The options, with the shape of images where the data set knows it."""
+    shape = dataset.image_shape
+    if section.kind != "patches" or "shape" in section.options or shape is None:
+        return section.options
+    channels = shape[2] if len(shape) == 3 else 1
+    known = {"shape": (channels, *shape[:2]), "channels_last": len(shape) == 3}
+    return known | section.options
