@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
+from sklearn.dummy import DummyClassifier
 
-from ballotine.errors import DataError, DataUnavailableError
-from ballotine.experiments.patepp import EXPERIMENTS, labelling, methods, reported, sources
+from ballotine.experiments.patepp import (
+    EXPERIMENTS,
+    labelling,
+    methods,
+    reported,
+    sources,
+    teaching,
+)
 from ballotine.experiments.patepp.labelling import LEVELS, answered
-from ballotine.experiments.patepp.methods import METHODS, Case, case
+from ballotine.experiments.patepp.methods import CHOICE, METHODS, Case, case
 from ballotine.experiments.patepp.running import Watch, result
 from ballotine.experiments.patepp.sources import Pool
+from ballotine.experiments.patepp.teaching import Images
 from ballotine.experiments.table import Setting, Table
 from ballotine.students.neural import Epoch, PatePlus, PatePlusPlus
 from ballotine.students.neural.cleansing import most_suspected
@@ -94,14 +104,100 @@ def test_simulated_teachers_err_more_on_some_rows(pool: Pool) -> None:
     assert set(np.unique(pool.ballots)) == set(range(sources.CLASSES))
 
 
-def test_saved_votes_must_be_there_and_whole(tmp_path: Path) -> None:
-    with pytest.raises(DataUnavailableError, match="--quick"):
-        sources.saved_votes(None)
-    with pytest.raises(DataUnavailableError, match=sources.SAVED_VOTES):
-        sources.saved_votes(tmp_path)
-    np.savez(tmp_path / sources.SAVED_VOTES, ballots=np.zeros((3, 2)))
-    with pytest.raises(DataError, match="ballots and y"):
-        sources.saved_votes(tmp_path)
+@pytest.fixture(scope="module")
+def small() -> Images:
+    """Digits, cut like the large sets."""
+    X, y = load_digits(return_X_y=True)
+    X, y = (X / 16).astype(np.float32), y.astype(np.int64)
+    return Images(
+        "small",
+        "Small",
+        X[:1250],
+        y[:1250],
+        X[1250:1600],
+        y[1250:1600],
+        X[1600:],
+        y[1600:],
+        (1, 8, 8),
+    )
+
+
+def test_teachers_see_patches_and_their_votes_are_kept(
+    small: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(teaching, "TEACHERS", 25)
+    setting = Setting(cache=tmp_path)
+    first = teaching.ensemble(setting, small)
+    assert first.ballots.shape == (350, 25)
+    counts = np.stack([(first.ballots == c).sum(axis=1) for c in range(10)], axis=1)
+    assert np.mean(counts.argmax(axis=1) == small.y_public) > 0.85
+    expected = teaching.features(small).transform(small.X_test)
+    np.testing.assert_allclose(first.patches_test, expected, atol=1e-3)
+    (kept,) = tmp_path.iterdir()
+
+    def untrained(*_: object) -> None:
+        raise AssertionError("trained again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(teaching, "votes", untrained)
+        np.testing.assert_array_equal(teaching.ensemble(setting, small).ballots, first.ballots)
+        kept.write_bytes(b"broken")
+        with pytest.raises(AssertionError, match="trained again"):
+            teaching.ensemble(setting, small)
+
+
+def test_a_teacher_learns_from_its_own_share_only(small: Images) -> None:
+    class Counting(DummyClassifier):  # type: ignore[misc]
+        seen: ClassVar[list[int]] = []
+
+        def fit(self, X: np.ndarray, y: np.ndarray) -> Counting:
+            Counting.seen += X[:, 0].astype(int).tolist()
+            super().fit(X, y)
+            return self
+
+    numbered = np.arange(1250, dtype=float)[:, None]
+    found = teaching.votes(Setting(), Counting(), numbered, small.y, numbered[:7], 250, 250)
+    assert found.shape == (7, 250)
+    assert sorted(Counting.seen) == list(range(1250))
+
+
+def test_teachers_are_compared_on_digits() -> None:
+    table = _table("teachers", None)
+    pixels, patches = _numbers(table, 1)
+    assert min(pixels, patches) > 3 * CHANCE
+    assert all(both > one for both, one in zip(_numbers(table, 2), _numbers(table, 1), strict=True))
+
+
+def test_mnist_and_the_long_schedule_on_digits(cache: Path) -> None:
+    there = _table("mnist", cache)
+    assert {row[1] for row in there.rows} == {None}
+    assert CHOICE in [row[5] for row in there.rows]
+    assert min(_ours(there)) > 5 * CHANCE
+    table = _table("long", cache)
+    assert [row[0] for row in table.rows] == ["original", "PATE+", "PATE++"]
+    assert min(_numbers(table, 3)) > 3 * CHANCE
+    assert not list(cache.glob("*.checkpoint"))
+
+
+def test_a_training_that_was_stopped_goes_on(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    which = case("PATE+", "tight", 0)
+    whole = result(Setting(cache=tmp_path / "whole", quick=True), pool, which)
+    setting = Setting(cache=tmp_path / "cut", quick=True)
+    told = Watch.__call__
+
+    def stop(self: Watch, epoch: Epoch) -> None:
+        told(self, epoch)
+        if epoch.number == 4:
+            raise RuntimeError("stopped")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Watch, "__call__", stop)
+        with pytest.raises(RuntimeError, match="stopped"):
+            result(setting, pool, which)
+    assert len(list((tmp_path / "cut").glob("*.checkpoint"))) == 1
+    assert result(setting, pool, which) == whole
 
 
 def test_figure_3_counts_wrong_answers_in_dispute() -> None:
@@ -117,7 +213,7 @@ def test_figure_3_counts_wrong_answers_in_dispute() -> None:
 
 def test_the_halves_of_patepp_forget_what_the_whole_forgets(pool: Pool) -> None:
     given = answered(pool, "tight", 0, quick=True)
-    X, labels, others = given.rows_of(pool)
+    X, labels, others = given.rows_of(pool.X)
     whole = PatePlusPlus(removed_share=0.3, epochs=2, generator_width=50, random_state=5).fit(
         X, labels, others
     )
@@ -185,7 +281,7 @@ def test_tables_share_trainings() -> None:
     assert case("original", "tight", 0).beta is None
 
 
-def _table(name: str, cache: Path) -> Table:
+def _table(name: str, cache: Path | None) -> Table:
     (experiment,) = (e for e in EXPERIMENTS if e.name == name)
     table = experiment.run(Setting(cache=cache, quick=True))
     assert "digits" in table.title

@@ -38,8 +38,10 @@ CHUNK = 128
 Floats = NDArray[np.float32]
 
 
-class PatchFeatures(  # type: ignore[misc]
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+class PatchFeatures(
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Describe images by typical patches of public images.
 

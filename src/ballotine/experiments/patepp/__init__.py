@@ -4,9 +4,12 @@ from ballotine.experiments.table import Experiment, later
 
 _PAPER = "patepp"
 _WHAT = {
+    "teachers": "how good teachers of 240 images can be",
     "table1": "students at two noise levels, Fashion-MNIST",
+    "mnist": "the same students on MNIST, at the tighter noise",
     "table2": "co-teaching and PATE+ by assumed noise rate",
     "table3": "PATE++ by the share of answers it forgets",
+    "long": "one run with the schedule of the paper (hours, resumable)",
     "figure3": "how PATE+ trains and where its peers disagree",
 }
 

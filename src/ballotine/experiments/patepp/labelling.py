@@ -23,7 +23,7 @@ CHUNK = 500
 REASON = "an experiment on public data"
 
 LEVELS: dict[str, ConfidentGNMax] = {
-    "tight": ConfidentGNMax(sigma=95.0, threshold=200.0, sigma_threshold=150.0),
+    "tight": ConfidentGNMax(sigma=100.0, threshold=200.0, sigma_threshold=150.0),
     "loose": ConfidentGNMax(sigma=60.0, threshold=200.0, sigma_threshold=150.0),
 }
 """Two noise levels: about a third and a fifth of the answers are wrong."""
@@ -60,9 +60,9 @@ class Answered:
         """All votes in units of the noise: public, and what a student may know."""
         return TEACHERS / self.mechanism.sigma
 
-    def rows_of(self, pool: Pool) -> tuple[Table, IntArray, Table]:
-        """Answered rows, answers, and rows without one."""
-        return pool.X[self.rows], self.labels, pool.X[self.others]
+    def rows_of(self, X: Table) -> tuple[Table, IntArray, Table]:
+        """Answered rows of these public ones, answers, and rows without one."""
+        return X[self.rows], self.labels, X[self.others]
 
 
 def answered(pool: Pool, level: str, seed: int, *, quick: bool = False) -> Answered:

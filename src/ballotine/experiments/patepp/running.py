@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ballotine.experiments.patepp.labelling import Answered, answered
-from ballotine.experiments.patepp.methods import Case, Schedule, make, schedule_of
+from ballotine.experiments.patepp.methods import ON_PATCHES, Case, make, schedule_of
 from ballotine.experiments.patepp.sources import Pool
 from ballotine.experiments.table import Setting
 from ballotine.files import write_atomic
@@ -19,7 +19,7 @@ from ballotine.students.neural import Epoch
 from ballotine.students.neural.cleansing import most_suspected
 from ballotine.types import IntArray
 
-FORMAT = "ballotine/experiments/patepp/1"
+FORMAT = "ballotine/experiments/patepp/2"
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Result:
 
 def result(setting: Setting, pool: Pool, which: Case) -> Result:
     """The result of a training: from the cache, or now."""
-    kept = _place(setting, pool, which, schedule_of(setting.quick))
+    kept = _place(setting, pool, which)
     known = _load(kept)
     if known is None:
         if which.tau is None:
@@ -85,8 +85,9 @@ def _cleansed(setting: Setting, pool: Pool, which: Case) -> Result:
 
 
 def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Result:
-    student = make(which, pool, schedule_of(setting.quick))
-    X, labels, others = given.rows_of(pool)
+    student = make(which, pool, schedule_of(quick=setting.quick, long=which.long))
+    on_patches = which.method in ON_PATCHES
+    X, labels, others = given.rows_of(pool.patches if on_patches else pool.X)
     watch = Watch(labels, pool.y[given.rows])
     stage = f"{which.method}, {which.level}, seed {which.seed}"
     if not hasattr(student, "on_epoch"):
@@ -94,8 +95,10 @@ def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Resu
     else:
         with setting.progress.stage(stage, student.epochs) as advance:
             watch.advance = advance
-            student.set_params(on_epoch=watch).fit(X, labels, others)
-    accuracy = 100.0 * float(np.mean(student.predict(pool.X_test) == pool.y_test))
+            student.set_params(on_epoch=watch, checkpoint=_unfinished(setting, pool, which))
+            student.fit(X, labels, others)
+    test = pool.patches_test if on_patches else pool.X_test
+    accuracy = 100.0 * float(np.mean(student.predict(test) == pool.y_test))
     return Result(accuracy, watch.curves, getattr(student, "suspicion_", np.zeros(0)).tolist())
 
 
@@ -127,10 +130,20 @@ class Watch:
             self.curves.setdefault(name, []).append(value)
 
 
-def _place(setting: Setting, pool: Pool, which: Case, schedule: Schedule) -> Path | None:
+def _unfinished(setting: Setting, pool: Pool, which: Case) -> Path | None:
+    """Where a training that is stopped goes on from."""
+    kept = _place(setting, pool, which)
+    if kept is None:
+        return None
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    return kept.with_suffix(".checkpoint")
+
+
+def _place(setting: Setting, pool: Pool, which: Case) -> Path | None:
     """The file of a training: its name follows from everything it depends on."""
     if setting.cache is None:
         return None
+    schedule = schedule_of(quick=setting.quick, long=which.long)
     facts = json.dumps([FORMAT, asdict(which), asdict(schedule), pool.digest.hex()])
     name = hashlib.sha256(facts.encode()).hexdigest()[:40]
     return setting.cache / f"patepp-{name}.json"

@@ -1,26 +1,23 @@
-"""Rows and ballots: Fashion-MNIST with saved votes, or digits with a simulated ensemble."""
+"""Rows and ballots: sets of images with trained teachers, or digits with simulated ones."""
 
 from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from ballotine.data import named
-from ballotine.data.fetch import data_folder
-from ballotine.errors import DataError, DataUnavailableError
+from ballotine.experiments.patepp.teaching import ensemble, images_of
 from ballotine.experiments.table import Setting
+from ballotine.features import PatchFeatures
 from ballotine.types import IntArray, Table
 
 CLASSES = 10
 TEACHERS = 250
-SAVED_VOTES = "votes_fashion_250.npz"
-SAVED_NOTE = (
-    "saved votes: one ensemble of 250 small convolutional teachers of 240 records each, 74 % "
-    "right on average, their plurality 80 %; seeds draw the queries, the noise and the students "
-    "anew, not the teachers"
+TEACHERS_NOTE = (
+    "one ensemble of 250 support vector machines of 240 records each, on patches of public images; "
+    "seeds draw the queries, the noise and the students anew, not the teachers"
 )
 QUICK_NOTE = (
     "quick: scikit-learn's digits and a simulated ensemble, so the numbers mean nothing for "
@@ -39,6 +36,7 @@ class Pool:
         X: public rows; y: their classes, which only judges see.
         ballots: class numbers, shape (public rows, teachers).
         X_test: the evaluation slice; y_test: its classes.
+        patches: what `PatchFeatures` of the public rows say about these, and about X_test.
         shape: of one image.
         notes: what to know about them.
     """
@@ -49,6 +47,8 @@ class Pool:
     ballots: IntArray
     X_test: Table
     y_test: IntArray
+    patches: Table
+    patches_test: Table
     shape: tuple[int, int, int]
     notes: tuple[str, ...]
 
@@ -61,50 +61,44 @@ class Pool:
         return found.digest()
 
 
-def pool_of(setting: Setting) -> Pool:
-    """What an experiment works on: Fashion-MNIST, or for a quick look digits."""
-    return digits() if setting.quick else fashion(setting)
+def pool_of(setting: Setting, name: str = "fashion-mnist") -> Pool:
+    """What an experiment works on: a set of images, or for a quick look digits."""
+    return digits() if setting.quick else with_teachers(setting, name)
 
 
-def fashion(setting: Setting) -> Pool:
+def with_teachers(setting: Setting, name: str) -> Pool:
     """The test images: the first 9,000 to ask about, the last 1,000 for evaluation."""
-    ballots, truth = saved_votes(data_folder(setting.data))
-    found = named.get("fashion-mnist", setting.data)
-    assert found.X_test is not None
-    assert found.y_test is not None
-    X, y, public = found.X_test.astype(np.float32), found.y_test.astype(np.int64), len(ballots)
-    if not np.array_equal(y[:public], truth):
-        raise DataError(f"{SAVED_VOTES} belongs to other images than these")
+    images = images_of(setting, name)
+    found = ensemble(setting, images)
     return Pool(
-        "Fashion-MNIST",
-        X[:public],
-        y[:public],
-        ballots,
-        X[public:],
-        y[public:],
-        (1, 28, 28),
-        (SAVED_NOTE,),
+        images.title,
+        images.X_public,
+        images.y_public,
+        found.ballots,
+        images.X_test,
+        images.y_test,
+        found.patches,
+        found.patches_test,
+        images.shape,
+        (TEACHERS_NOTE, _quality(found.ballots, images.y_public)),
     )
 
 
-def saved_votes(folder: Path | None) -> tuple[IntArray, IntArray]:
-    """Ballots of shape (queries, teachers), and the classes of the queries."""
-    if folder is None or not (folder / SAVED_VOTES).is_file():
-        raise DataUnavailableError(
-            f"this experiment needs the file {SAVED_VOTES} in the data folder (--data): arrays "
-            "ballots (9,000 queries × 250 teachers) and y; --quick goes without it"
-        )
-    try:
-        with np.load(folder / SAVED_VOTES, allow_pickle=False) as archive:
-            return archive["ballots"].astype(np.int64), archive["y"].astype(np.int64)
-    except (OSError, ValueError, KeyError):
-        raise DataError(f"{SAVED_VOTES} does not hold the arrays ballots and y") from None
+def _quality(ballots: IntArray, truth: IntArray) -> str:
+    counts = np.stack([(ballots == c).sum(axis=1) for c in range(CLASSES)], axis=1)
+    one, all_ = (ballots == truth[:, None]).mean(), (counts.argmax(axis=1) == truth).mean()
+    return (
+        f"a teacher is right on {100 * one:.1f} % of public rows, "
+        f"the plurality on {100 * all_:.1f} %"
+    )
 
 
 def digits() -> Pool:
     """Digits, and teachers who err independently: some rows are harder than others."""
     found = named.get("digits", None, download=False)
     X, y = found.X.astype(np.float32), found.y.astype(np.int64)
+    seen = PatchFeatures((1, 8, 8), patch=3, regions=3, components=60, random_state=0)
+    patches = seen.fit(X[:QUICK_PUBLIC]).transform(X)
     return Pool(
         "digits",
         X[:QUICK_PUBLIC],
@@ -112,6 +106,8 @@ def digits() -> Pool:
         simulated(y[:QUICK_PUBLIC]),
         X[QUICK_PUBLIC:],
         y[QUICK_PUBLIC:],
+        patches[:QUICK_PUBLIC],
+        patches[QUICK_PUBLIC:],
         (1, 8, 8),
         (QUICK_NOTE,),
     )

@@ -14,10 +14,11 @@ from ballotine.experiments.patepp.labelling import (
     epsilon_exact,
     epsilon_strict,
 )
-from ballotine.experiments.patepp.methods import METHODS, case, svm
+from ballotine.experiments.patepp.methods import METHODS, case
 from ballotine.experiments.patepp.notes import CELLS, schedule_note
 from ballotine.experiments.patepp.running import accuracies
 from ballotine.experiments.patepp.sources import CLASSES, Pool, pool_of, seeds_of
+from ballotine.experiments.patepp.teaching import teacher
 from ballotine.experiments.table import Cell, Setting, Table
 from ballotine.experiments.ttac.table1 import spread
 from ballotine.voting import Tallies
@@ -43,24 +44,41 @@ _EPSILONS = (
 def table1(setting: Setting) -> Table:
     """Students' accuracies beside the paper's, with the ε of their answers."""
     pool = pool_of(setting)
+    rows = students(setting, pool, tuple(LEVELS), tuple(METHODS), reported.TABLE1)
+    title = f"Table I: students of few, partly wrong answers ({pool.name})"
+    notes = (*level_notes(pool, tuple(LEVELS)), schedule_note(setting))
+    return Table(title, COLUMNS, rows, (*notes, _ceiling_note(setting, pool)))
+
+
+def students(
+    setting: Setting,
+    pool: Pool,
+    levels: tuple[str, ...],
+    names: tuple[str, ...],
+    printed: dict[str, dict[str, float]],
+) -> tuple[tuple[Cell, ...], ...]:
+    """A row for each student of each level, beside what the paper prints."""
     rows: list[tuple[Cell, ...]] = []
-    for level in LEVELS:
+    for level in levels:
         given = [answered(pool, level, seed, quick=setting.quick) for seed in seeds_of(setting)]
-        facts = _facts(pool, level, given)
-        for method in METHODS:
+        facts = _facts(pool, level, given, paper=bool(printed))
+        for method in names:
             cases = [case(method, level, seed) for seed in seeds_of(setting)]
-            paper = reported.TABLE1[level].get(method)
+            paper = printed.get(level, {}).get(method)
             ours = spread(accuracies(setting, pool, cases))
             rows.append((*facts, method, None if paper is None else f"{paper:.1f}", ours))
-    title = f"Table I: students of few, partly wrong answers ({pool.name})"
-    notes = (*pool.notes, *map(_level_note, LEVELS), CELLS, _EPSILONS, schedule_note(setting))
-    return Table(title, COLUMNS, tuple(rows), (*notes, _ceiling_note(setting, pool)))
+    return tuple(rows)
 
 
-def _facts(pool: Pool, level: str, given: list[Answered]) -> tuple[Cell, ...]:
+def level_notes(pool: Pool, levels: tuple[str, ...]) -> tuple[str, ...]:
+    """What was asked, how, and what cells hold."""
+    return (*pool.notes, *map(_level_note, levels), CELLS, _EPSILONS)
+
+
+def _facts(pool: Pool, level: str, given: list[Answered], *, paper: bool) -> tuple[Cell, ...]:
     return (
         level,
-        f"{reported.EPSILONS[level]:.2f}",
+        f"{reported.EPSILONS[level]:.2f}" if paper else None,
         f"{max(map(epsilon_strict, given)):.2f}",
         f"{float(np.mean([epsilon_exact(pool, each) for each in given])):.2f}",
         spread([100.0 * each.right for each in given]),
@@ -74,12 +92,13 @@ def _ceiling_note(setting: Setting, pool: Pool) -> str:
     for seed in seeds_of(setting):
         rows = answered(pool, "tight", seed, quick=setting.quick).rows
         for name, labels in (("plurality", plurality), ("truth", pool.y)):
-            student = svm().fit(pool.X[rows], labels[rows])
-            right = student.predict(pool.X_test) == pool.y_test
+            student = teacher().fit(pool.patches[rows], labels[rows])
+            right = student.predict(pool.patches_test) == pool.y_test
             reached[name].append(100.0 * float(np.mean(right)))
     return (
-        f"without noise, from the same rows: an SVM reaches {spread(reached['plurality'])} % when "
-        f"taught the plurality of the votes, {spread(reached['truth'])} % when taught the truth"
+        "without noise, from the same rows: an SVM on patches reaches "
+        f"{spread(reached['plurality'])} % when taught the plurality of the votes, "
+        f"{spread(reached['truth'])} % when taught the truth"
     )
 
 
