@@ -19,6 +19,7 @@ from ballotine.experiments.patepp import (
     sources,
     teaching,
 )
+from ballotine.experiments.patepp import choice as choosing
 from ballotine.experiments.patepp.labelling import LEVELS, answered
 from ballotine.experiments.patepp.methods import CHOICE, METHODS, Case, case
 from ballotine.experiments.patepp.running import Watch, result
@@ -166,6 +167,21 @@ def test_teachers_are_compared_on_digits() -> None:
     pixels, patches = _numbers(table, 1)
     assert min(pixels, patches) > 3 * CHANCE
     assert all(both > one for both, one in zip(_numbers(table, 2), _numbers(table, 1), strict=True))
+
+
+def test_candidates_are_judged_on_rows_kept_out(
+    pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = choosing._without_judges(pool, 400, 100)
+    assert len(own.X) == len(pool.X) - 400 == len(own.ballots)
+    kept, judges = ({row.tobytes() for row in rows} for rows in (own.X, own.X_test))
+    assert not kept & judges
+    kinds = ("SVM, con", "SVM, taught", "spreading", "two networks, β = 0.1", "MixMatch")
+    few = [name for name in choosing.CANDIDATES if name.startswith(kinds)]
+    monkeypatch.setattr(choosing, "CANDIDATES", {n: choosing.CANDIDATES[n] for n in few})
+    table = _table("choice", None)
+    assert [row[0] for row in table.rows] == list(choosing.CANDIDATES)
+    assert min(_numbers(table, 1) + _numbers(table, 2)) > 3 * CHANCE
 
 
 def test_mnist_and_the_long_schedule_on_digits(cache: Path) -> None:

@@ -5,6 +5,7 @@ from ballotine.experiments.table import Experiment, later
 _PAPER = "patepp"
 _WHAT = {
     "teachers": "how good teachers of 240 images can be",
+    "choice": "how the recommended student was chosen",
     "table1": "students at two noise levels, Fashion-MNIST",
     "mnist": "the same students on MNIST, at the tighter noise",
     "table2": "co-teaching and PATE+ by assumed noise rate",
