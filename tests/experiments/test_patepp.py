@@ -190,7 +190,7 @@ def test_mnist_and_the_long_schedule_on_digits(cache: Path) -> None:
     assert CHOICE in [row[5] for row in there.rows]
     assert min(_ours(there)) > 5 * CHANCE
     table = _table("long", cache)
-    assert [row[0] for row in table.rows] == ["original", "PATE+", "PATE++"]
+    assert [row[0] for row in table.rows][-3:] == ["original", "PATE+", "PATE++"]
     assert min(_numbers(table, 3)) > 3 * CHANCE
     assert not list(cache.glob("*.checkpoint"))
 

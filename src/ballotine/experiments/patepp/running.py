@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ballotine.experiments.patepp.labelling import Answered, answered
-from ballotine.experiments.patepp.methods import ON_PATCHES, Case, make, schedule_of
+from ballotine.experiments.patepp.methods import Case, make, on_patches, schedule_of
 from ballotine.experiments.patepp.sources import Pool
 from ballotine.experiments.table import Setting
 from ballotine.files import write_atomic
@@ -68,7 +68,7 @@ def _cleansed(setting: Setting, pool: Pool, which: Case) -> Result:
     PATE+ and every τ share.
     """
     assert which.tau is not None
-    first = result(setting, pool, replace(which, method="PATE+", tau=None))
+    first = result(setting, pool, replace(which, method=which.method.replace("++", "+"), tau=None))
     given = _answered(setting, pool, which)
     places = most_suspected(np.array(first.suspicion), given.labels, which.tau)
     forgotten = given.rows[places]
@@ -86,8 +86,8 @@ def _cleansed(setting: Setting, pool: Pool, which: Case) -> Result:
 
 def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Result:
     student = make(which, pool, schedule_of(quick=setting.quick, long=which.long))
-    on_patches = which.method in ON_PATCHES
-    X, labels, others = given.rows_of(pool.patches if on_patches else pool.X)
+    patches = on_patches(which.method)
+    X, labels, others = given.rows_of(pool.patches if patches else pool.X)
     watch = Watch(labels, pool.y[given.rows])
     stage = f"{which.method}, {which.level}, seed {which.seed}"
     if not hasattr(student, "on_epoch"):
@@ -97,7 +97,7 @@ def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Resu
             watch.advance = advance
             student.set_params(on_epoch=watch, checkpoint=_unfinished(setting, pool, which))
             student.fit(X, labels, others)
-    test = pool.patches_test if on_patches else pool.X_test
+    test = pool.patches_test if patches else pool.X_test
     accuracy = 100.0 * float(np.mean(student.predict(test) == pool.y_test))
     return Result(accuracy, watch.curves, getattr(student, "suspicion_", np.zeros(0)).tolist())
 
