@@ -22,7 +22,7 @@ from ballotine.experiments.patepp import (
 from ballotine.experiments.patepp import choice as choosing
 from ballotine.experiments.patepp.labelling import LEVELS, answered
 from ballotine.experiments.patepp.methods import CHOICE, METHODS, Case, case
-from ballotine.experiments.patepp.running import Watch, result
+from ballotine.experiments.patepp.running import Result, Watch, results
 from ballotine.experiments.patepp.sources import Pool
 from ballotine.experiments.patepp.teaching import Images
 from ballotine.experiments.table import Setting, Table
@@ -259,6 +259,14 @@ def test_trainings_are_kept_and_found_again(
     assert result(setting, pool, case("SVM", "loose", 0)).accuracy > 5 * CHANCE
 
 
+def test_processes_give_the_same_and_halves_are_trained_once(pool: Pool, tmp_path: Path) -> None:
+    cases = [case(name, "tight", 0) for name in ("SVM", "PATE++ on patches", "PATE+ on patches")]
+    one = results(Setting(quick=True, jobs=1), pool, cases)
+    two = results(Setting(quick=True, jobs=2, cache=tmp_path), pool, cases)
+    assert two == one
+    assert len(list(tmp_path.glob("*.json"))) == 3
+
+
 def test_table_1_on_digits(cache: Path) -> None:
     table = _table("table1", cache)
     assert [row[5] for row in table.rows] == [*METHODS, *METHODS]
@@ -295,6 +303,11 @@ def test_tables_share_trainings() -> None:
     assert case("PATE+", "tight", 0) == Case("PATE+", "tight", 0, methods.BETA)
     assert case("PATE++", "tight", 0) == Case("PATE++", "tight", 0, methods.BETA, 0.318)
     assert case("original", "tight", 0).beta is None
+
+
+def result(setting: Setting, pool: Pool, which: Case) -> Result:
+    (found,) = results(setting, pool, [which])
+    return found
 
 
 def _table(name: str, cache: Path | None) -> Table:

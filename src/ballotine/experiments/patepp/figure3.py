@@ -9,7 +9,7 @@ from ballotine.experiments.patepp import reported
 from ballotine.experiments.patepp.labelling import answered
 from ballotine.experiments.patepp.methods import case
 from ballotine.experiments.patepp.notes import schedule_note
-from ballotine.experiments.patepp.running import result
+from ballotine.experiments.patepp.running import results
 from ballotine.experiments.patepp.sources import pool_of, seeds_of
 from ballotine.experiments.table import Cell, Setting, Table
 from ballotine.types import FloatArray
@@ -27,7 +27,8 @@ def figure3(setting: Setting) -> Table:
     """Curves of PATE+ at the tight budget, means over seeds."""
     pool = pool_of(setting)
     seeds = seeds_of(setting)
-    curves = [result(setting, pool, case("PATE+", "tight", seed)).curves for seed in seeds]
+    cases = [case("PATE+", "tight", seed) for seed in seeds]
+    curves = [found.curves for found in results(setting, pool, cases)]
     first, second, disputed, wrong = (
         _mean(curves, name) for name in ("agreement_1", "agreement_2", "disagreed", "wrong")
     )

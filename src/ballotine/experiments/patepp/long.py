@@ -8,8 +8,8 @@ from ballotine.experiments.individualized.charts import Line, chart
 from ballotine.experiments.patepp import reported
 from ballotine.experiments.patepp.methods import case
 from ballotine.experiments.patepp.notes import schedule_note
-from ballotine.experiments.patepp.running import Result, result
-from ballotine.experiments.patepp.sources import Pool, pool_of
+from ballotine.experiments.patepp.running import Result, results
+from ballotine.experiments.patepp.sources import pool_of
 from ballotine.experiments.table import Cell, Setting, Table
 
 SEED = 0
@@ -27,11 +27,12 @@ METHODS = (
 def long(setting: Setting) -> Table:
     """One seed at the tight budget; hours, and it goes on where it was stopped."""
     pool = pool_of(setting)
-    found = {
-        method: result(setting, pool, replace(case(method, "tight", SEED), long=True))
-        for method in METHODS
-    }
-    rows = tuple(_row(setting, pool, method, found[method]) for method in METHODS)
+    short = [case(method, "tight", SEED) for method in METHODS]
+    both = results(setting, pool, [*short, *(replace(which, long=True) for which in short)])
+    found = dict(zip(METHODS, both[len(METHODS) :], strict=True))
+    rows = tuple(
+        _row(method, before, found[method]) for method, before in zip(METHODS, both, strict=False)
+    )
     notes = (
         *pool.notes,
         f"one seed ({SEED}), tight budget; the paper's students see pixels",
@@ -51,12 +52,12 @@ def long(setting: Setting) -> Table:
     return Table(f"The paper's schedule ({pool.name})", COLUMNS, rows, notes, {"disputed": figure})
 
 
-def _row(setting: Setting, pool: Pool, method: str, found: Result) -> tuple[Cell, ...]:
+def _row(method: str, before: Result, found: Result) -> tuple[Cell, ...]:
     disputed = found.curves.get("disagreed")
     return (
         method,
         f"{reported.TABLE1['tight'][method.removesuffix(' on patches')]:.1f}",
-        f"{result(setting, pool, case(method, 'tight', SEED)).accuracy:.1f}",
+        f"{before.accuracy:.1f}",
         f"{found.accuracy:.1f}",
         None if disputed is None else int(disputed[-1]),
     )

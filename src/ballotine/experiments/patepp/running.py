@@ -1,11 +1,14 @@
-"""Trainings, one at a time, each kept on disk so that tables share them and can be resumed."""
+"""Trainings, each kept on disk so that tables share them and can be resumed."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,9 +17,10 @@ from ballotine.experiments.patepp.methods import Case, make, on_patches, schedul
 from ballotine.experiments.patepp.sources import Pool
 from ballotine.experiments.table import Setting
 from ballotine.files import write_atomic
-from ballotine.progress import Advance
+from ballotine.progress import Advance, Silent
 from ballotine.students.neural import Epoch
 from ballotine.students.neural.cleansing import most_suspected
+from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
 
 FORMAT = "ballotine/experiments/patepp/2"
@@ -39,36 +43,83 @@ class Result:
     found: float | None = None
 
 
-def result(setting: Setting, pool: Pool, which: Case) -> Result:
-    """The result of a training: from the cache, or now."""
+Memory: TypeAlias = dict[Case, Result]
+"""Trainings that are known already, for those that begin where they end."""
+
+
+def results(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[Result]:
+    """The results of trainings, on as many processes as there may be."""
+    known: Memory = {}
+    for which in cases:
+        if (kept := _load(_place(setting, pool, which))) is not None:
+            known[which] = kept
+    chains = _chains([which for which in dict.fromkeys(cases) if which not in known])
+    if setting.jobs == 1 or len(chains) == 1:
+        for chain in chains:
+            known |= _train_chain(setting, pool, chain)
+    elif chains:
+        work = partial(_train_chain, replace(setting, progress=Silent()), pool)
+        with setting.progress.stage("students", sum(map(len, chains))) as advance:
+            for found in LocalEngine(setting.jobs).map(work, chains):
+                known |= found
+                advance(len(found))
+    return [known[which] for which in cases]
+
+
+def accuracies(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[float]:
+    """Of several trainings."""
+    return [found.accuracy for found in results(setting, pool, cases)]
+
+
+def _chains(cases: Sequence[Case]) -> list[tuple[Case, ...]]:
+    """Trainings that share their first half go together, into one process."""
+    chains: dict[Case, list[Case]] = {}
+    for which in cases:
+        chains.setdefault(_first_half(which), []).append(which)
+    return [tuple(chain) for chain in chains.values()]
+
+
+def _first_half(which: Case) -> Case:
+    """The PATE+ that a PATE++ begins with; every other training begins with itself."""
+    if which.tau is None:
+        return which
+    return replace(which, method=which.method.replace("++", "+"), tau=None)
+
+
+def _train_chain(setting: Setting, pool: Pool, chain: tuple[Case, ...]) -> Memory:
+    memory: Memory = {}
+    for which in chain:
+        _result(setting, pool, which, memory)
+    return {which: memory[which] for which in chain}
+
+
+def _result(setting: Setting, pool: Pool, which: Case, memory: Memory) -> Result:
+    if which in memory:
+        return memory[which]
     kept = _place(setting, pool, which)
     known = _load(kept)
     if known is None:
         if which.tau is None:
             known = _trained(setting, pool, which, _answered(setting, pool, which))
         else:
-            known = _cleansed(setting, pool, which)
+            first = _result(setting, pool, _first_half(which), memory)
+            known = _cleansed(setting, pool, which, first)
         _keep(kept, known)
+    memory[which] = known
     return known
-
-
-def accuracies(setting: Setting, pool: Pool, cases: list[Case]) -> list[float]:
-    """Of several trainings."""
-    return [result(setting, pool, which).accuracy for which in cases]
 
 
 def _answered(setting: Setting, pool: Pool, which: Case) -> Answered:
     return answered(pool, which.level, which.seed, quick=setting.quick)
 
 
-def _cleansed(setting: Setting, pool: Pool, which: Case) -> Result:
+def _cleansed(setting: Setting, pool: Pool, which: Case, first: Result) -> Result:
     """PATE++: the suspicious answers of PATE+ forgotten, and another PATE+ on the rest.
 
     `PatePlusPlus` does both in one go; here the first half is the training that the row of
     PATE+ and every τ share.
     """
     assert which.tau is not None
-    first = result(setting, pool, replace(which, method=which.method.replace("++", "+"), tau=None))
     given = _answered(setting, pool, which)
     places = most_suspected(np.array(first.suspicion), given.labels, which.tau)
     forgotten = given.rows[places]

@@ -9,7 +9,6 @@ from ballotine.experiments.patepp.labelling import (
     DELTA,
     LEVELS,
     REASON,
-    Answered,
     answered,
     epsilon_exact,
     epsilon_strict,
@@ -58,15 +57,16 @@ def students(
     printed: dict[str, dict[str, float]],
 ) -> tuple[tuple[Cell, ...], ...]:
     """A row for each student of each level, beside what the paper prints."""
+    seeds = seeds_of(setting)
+    cells = [(level, method) for level in levels for method in names]
+    cases = [case(method, level, seed) for level, method in cells for seed in seeds]
+    found = np.reshape(accuracies(setting, pool, cases), (len(cells), len(seeds)))
+    facts = {level: _facts(setting, pool, level, paper=bool(printed)) for level in levels}
     rows: list[tuple[Cell, ...]] = []
-    for level in levels:
-        given = [answered(pool, level, seed, quick=setting.quick) for seed in seeds_of(setting)]
-        facts = _facts(pool, level, given, paper=bool(printed))
-        for method in names:
-            cases = [case(method, level, seed) for seed in seeds_of(setting)]
-            paper = printed.get(level, {}).get(method)
-            ours = spread(accuracies(setting, pool, cases))
-            rows.append((*facts, method, None if paper is None else f"{paper:.1f}", ours))
+    for (level, method), ours in zip(cells, found, strict=True):
+        paper = printed.get(level, {}).get(method)
+        shown = None if paper is None else f"{paper:.1f}"
+        rows.append((*facts[level], method, shown, spread(ours.tolist())))
     return tuple(rows)
 
 
@@ -75,7 +75,8 @@ def level_notes(pool: Pool, levels: tuple[str, ...]) -> tuple[str, ...]:
     return (*pool.notes, *map(_level_note, levels), CELLS, _EPSILONS)
 
 
-def _facts(pool: Pool, level: str, given: list[Answered], *, paper: bool) -> tuple[Cell, ...]:
+def _facts(setting: Setting, pool: Pool, level: str, *, paper: bool) -> tuple[Cell, ...]:
+    given = [answered(pool, level, seed, quick=setting.quick) for seed in seeds_of(setting)]
     return (
         level,
         f"{reported.EPSILONS[level]:.2f}" if paper else None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ballotine.experiments.patepp import reported
 from ballotine.experiments.patepp.methods import Case
 from ballotine.experiments.patepp.notes import CELLS, schedule_note
@@ -16,11 +18,17 @@ COLUMNS = ("student", "β", "paper, %", "ours, %")
 def table2(setting: Setting) -> Table:
     """Accuracies by noise rate, at the tight budget."""
     pool = pool_of(setting)
-    rows: list[tuple[Cell, ...]] = []
-    for method, printed in reported.TABLE2.items():
-        for beta, paper in zip(reported.BETAS, printed, strict=True):
-            cases = [Case(method, "tight", seed, beta) for seed in seeds_of(setting)]
-            ours = spread(accuracies(setting, pool, cases))
-            rows.append((method, beta, f"{paper:.1f}", ours))
+    seeds = seeds_of(setting)
+    cells = [
+        (method, beta, paper)
+        for method, printed in reported.TABLE2.items()
+        for beta, paper in zip(reported.BETAS, printed, strict=True)
+    ]
+    cases = [Case(method, "tight", seed, beta) for method, beta, _ in cells for seed in seeds]
+    found = np.reshape(accuracies(setting, pool, cases), (len(cells), len(seeds)))
+    rows: list[tuple[Cell, ...]] = [
+        (method, beta, f"{paper:.1f}", spread(ours.tolist()))
+        for (method, beta, paper), ours in zip(cells, found, strict=True)
+    ]
     title = f"Table II: students by assumed noise rate, tight budget ({pool.name})"
     return Table(title, COLUMNS, tuple(rows), (*pool.notes, CELLS, schedule_note(setting)))

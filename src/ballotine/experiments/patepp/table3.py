@@ -7,7 +7,7 @@ import numpy as np
 from ballotine.experiments.patepp import reported
 from ballotine.experiments.patepp.methods import BETA, Case
 from ballotine.experiments.patepp.notes import CELLS, schedule_note
-from ballotine.experiments.patepp.running import Result, result
+from ballotine.experiments.patepp.running import Result, results
 from ballotine.experiments.patepp.sources import pool_of, seeds_of
 from ballotine.experiments.table import Cell, Setting, Table
 from ballotine.experiments.ttac.table1 import spread
@@ -22,14 +22,14 @@ _FOUND = (
 def table3(setting: Setting) -> Table:
     """Accuracies of PATE++ by removed share, at the tight budget."""
     pool = pool_of(setting)
+    seeds = seeds_of(setting)
+    cases = [Case("PATE++", "tight", seed, BETA, tau) for tau in reported.TAUS for seed in seeds]
+    found = results(setting, pool, cases)
     rows: list[tuple[Cell, ...]] = []
-    for tau, paper in zip(reported.TAUS, reported.TABLE3, strict=True):
-        found = [
-            result(setting, pool, Case("PATE++", "tight", seed, BETA, tau))
-            for seed in seeds_of(setting)
-        ]
-        ours = spread([each.accuracy for each in found])
-        rows.append((tau, _precision(found), f"{paper:.1f}", ours))
+    for place, (tau, paper) in enumerate(zip(reported.TAUS, reported.TABLE3, strict=True)):
+        own = found[place * len(seeds) : (place + 1) * len(seeds)]
+        ours = spread([each.accuracy for each in own])
+        rows.append((tau, _precision(own), f"{paper:.1f}", ours))
     title = f"Table III: PATE++ by removed share, β = {BETA:g}, tight budget ({pool.name})"
     return Table(title, COLUMNS, tuple(rows), (*pool.notes, CELLS, _FOUND, schedule_note(setting)))
 
