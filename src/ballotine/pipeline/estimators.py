@@ -29,6 +29,7 @@ SHORT_NAMES = {
     "mixmatch": "ballotine.students.neural.MixMatch",
     "vat": "ballotine.students.neural.VAT",
     "fixmatch": "ballotine.students.neural.FixMatch",
+    "self-training": "ballotine.students.SelfTraining",
     "label-spreading": "sklearn.semi_supervised.LabelSpreading",
     "label-propagation": "sklearn.semi_supervised.LabelPropagation",
 }

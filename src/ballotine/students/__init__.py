@@ -14,6 +14,7 @@ from ballotine.students.multilabel import (
     learns_all_labels,
     unanswered,
 )
+from ballotine.students.self_training import SelfTraining
 from ballotine.students.spreading import SpreadingClassifier
 from ballotine.students.student import Student
 from ballotine.students.trained import STAGE, Trained, losses_in, trainings
@@ -22,6 +23,7 @@ __all__ = [
     "STAGE",
     "LabelStudents",
     "MultiLabelStudent",
+    "SelfTraining",
     "SpreadingClassifier",
     "Student",
     "Trained",

@@ -1,0 +1,56 @@
+"""Self-training for run files: scikit-learn's, with a model to begin with."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.semi_supervised import SelfTrainingClassifier
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ballotine.types import FloatArray, IntArray, Table
+
+
+class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that takes its own sure predictions on unanswered rows as answers.
+
+    scikit-learn's `SelfTrainingClassifier` wants another estimator, which a run file cannot
+    give, and does not fit when every row has an answer.
+
+    Parameters:
+        estimator: what learns; it must give probabilities. None: logistic regression.
+        threshold: how probable a prediction must be to be believed.
+        rounds: how often predictions are made and learnt from.
+    """
+
+    learns_from_unlabelled = True
+
+    def __init__(self, estimator: Any = None, threshold: float = 0.75, rounds: int = 10) -> None:
+        self.estimator = estimator
+        self.threshold = threshold
+        self.rounds = rounds
+
+    def fit(self, X: Table, y: IntArray) -> Self:
+        """Learn from rows with a class number and from rows with -1, which have none."""
+        X, y = validate_data(self, X, y)
+        base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+        if (y == -1).any():
+            base = SelfTrainingClassifier(
+                clone(base), threshold=self.threshold, max_iter=self.rounds
+            )
+        self.model_ = clone(base).fit(X, y)
+        self.classes_ = self.model_.classes_
+        return self
+
+    def predict(self, X: Table) -> IntArray:
+        """The class of each row."""
+        check_is_fitted(self)
+        predicted: IntArray = self.model_.predict(validate_data(self, X, reset=False))
+        return predicted
+
+    def predict_proba(self, X: Table) -> FloatArray:
+        """Probabilities, a column per class."""
+        check_is_fitted(self)
+        shares: FloatArray = self.model_.predict_proba(validate_data(self, X, reset=False))
+        return shares
