@@ -163,14 +163,17 @@ def test_the_recommendation_in_strict_mode_is_the_smallest_noise() -> None:
     assert best.threshold == 200.0
 
 
-def test_the_recommendation_in_fixed_mode_errs_least() -> None:
+def test_the_recommendation_in_fixed_mode_errs_rarely_and_is_cheap() -> None:
     advice = question().advise(Mode.FIXED)
     best = advice.recommended
     assert best is not None
     assert best in advice.rows
     assert best.epsilon_exact <= 3.0 < best.epsilon_strict
     kept = [row for row in advice.rows if row.epsilon_exact <= 3.0]
-    assert best.wrong == min(row.wrong for row in kept)
+    assert best.wrong <= min(row.wrong for row in kept) + 0.005
+    rivals = [row for row in kept if row.epsilon_exact < best.epsilon_exact]
+    assert rivals, "more noise would be cheaper"
+    assert min(row.wrong for row in rivals) > min(row.wrong for row in kept) + 0.005
     assert [row.sigma for row in advice.rows] == sorted({row.sigma for row in advice.rows})
     of_two = question().advise(Mode.FIXED, [70.0, 40.0])
     assert [row.sigma for row in of_two.rows] == [40.0, 70.0]

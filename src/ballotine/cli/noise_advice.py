@@ -186,6 +186,9 @@ def _recommendation(best: NoiseRow, *, fixed: bool) -> str:
     text = f"Recommended: σ = {best.sigma:g}"
     if best.threshold is not None:
         text += f", threshold = {best.threshold:g}, σ of the check = {best.sigma_threshold:g}"
-    reason = "the fewest wrong answers" if fixed else "the smallest noise"
-    kind = "exact" if fixed else "strict"
-    return f"{text}: {reason} whose {kind} ε keeps the budget."
+    if not fixed:
+        return f"{text}: the smallest noise whose strict ε keeps the budget."
+    return (
+        f"{text}: the cheapest noise that errs as rarely as any whose exact ε keeps the budget, "
+        "give or take half a point."
+    )

@@ -33,6 +33,8 @@ SAMPLE = 500
 RANGE = (0.03, 0.5)
 """The noises to compare, as shares of the teachers."""
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
+AS_GOOD = 0.005
+"""Shares of wrong answers this near to each other are taken as equal."""
 FINER = 5
 LEAST_ANSWERED = 1e-6
 FEWEST = 3
@@ -214,8 +216,9 @@ class NoiseQuestion:
     def advise(self, mode: Mode, sigmas: Sequence[float] | None = None) -> Advice:
         """Compare noises and recommend one.
 
-        In strict mode it is the smallest noise that keeps the budget. In fixed mode it is the
-        one with the fewest wrong answers among those whose expected exact ε keeps it.
+        In strict mode it is the smallest noise that keeps the budget. In fixed mode, among those
+        whose expected exact ε keeps it, it is the cheapest that errs as rarely as any, give or
+        take half a point: below some noise answers hardly get better, and only dearer.
 
         Args:
             mode: strict or fixed.
@@ -226,26 +229,27 @@ class NoiseQuestion:
         tried = sorted(set(round_sigmas(self.votes.teachers) if sigmas is None else sigmas))
         rows = [self.row(sigma) for sigma in tried]
         best = self._best(rows, mode)
-        if best is not None and sigmas is None:
-            best = self._finer(rows, best, mode)
+        if best is not None and sigmas is None and mode is Mode.STRICT:
+            best = self._finer(rows, best)
             rows = sorted({*rows, best}, key=lambda row: row.sigma)
         return Advice(tuple(rows), best)
 
-    def _finer(self, rows: list[NoiseRow], best: NoiseRow, mode: Mode) -> NoiseRow:
+    def _finer(self, rows: list[NoiseRow], best: NoiseRow) -> NoiseRow:
         """The best between the best and the next smaller noise."""
         low = rows[max(0, rows.index(best) - 1)].sigma
         steps = np.geomspace(low, best.sigma, FINER + 2)[1:-1]
         between = {float(f"{sigma:.3g}") for sigma in steps} - {best.sigma}
-        found = self._best([best, *(self.row(sigma) for sigma in sorted(between))], mode)
+        found = self._best([best, *(self.row(sigma) for sigma in sorted(between))], Mode.STRICT)
         return best if found is None else found
 
     def _best(self, rows: Sequence[NoiseRow], mode: Mode) -> NoiseRow | None:
-        strict = mode is Mode.STRICT
-        epsilons = [row.epsilon_strict if strict else row.epsilon_exact for row in rows]
-        kept = [
-            row for row, found in zip(rows, epsilons, strict=True) if found <= self.budget.epsilon
-        ]
-        return min(kept, key=lambda row: row.sigma if strict else row.wrong, default=None)
+        if mode is Mode.STRICT:
+            kept = [row for row in rows if row.epsilon_strict <= self.budget.epsilon]
+            return min(kept, key=lambda row: row.sigma, default=None)
+        kept = [row for row in rows if row.epsilon_exact <= self.budget.epsilon]
+        fewest = min((row.wrong for row in kept), default=0.0)
+        good = [row for row in kept if row.wrong <= fewest + AS_GOOD]
+        return min(good, key=lambda row: row.epsilon_exact, default=None)
 
     def _strict(self, mechanism: GNMax | ConfidentGNMax, answered: float) -> tuple[float, int]:
         """ε of all queries and answers for the budget, whatever the votes."""
