@@ -14,6 +14,7 @@ from ballotine.errors import DataError, RunFileError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
 from ballotine.privacy.ledger import Ledger
 from ballotine.report import build_card, write_card
+from ballotine.students import trainings
 
 RUNFILE = """
 [run]
@@ -75,7 +76,7 @@ def test_features_follow_from_public_rows_alone(done: tuple[RunFolder, RunResult
     from ballotine.features import PatchFeatures
 
     _, result = done
-    features = result.student.model.steps[0][1]
+    features = result.student.model.features
     again = PatchFeatures(
         (1, 8, 8), patch=3, regions=3, centres=40, components=40, random_state=0
     ).fit(result.dataset.X_public)
@@ -93,12 +94,38 @@ def test_card_and_report_say_what_was_seen(done: tuple[RunFolder, RunResult]) ->
 def test_any_transformer_will_do_and_none_changes_nothing(tmp_path: Path) -> None:
     _, plain = run(tmp_path, "", "plain")
     assert build_card(plain)["features"] is None
-    assert not hasattr(plain.student.model, "steps")
+    assert not hasattr(plain.student.model, "features")
     pca = 'kind = "sklearn.decomposition.PCA"\noptions = { n_components = 20 }'
     _, result = run(tmp_path, pca, "pca")
-    assert result.student.model.steps[0][1].n_components_ == 20
+    assert result.student.model.features.n_components_ == 20
     assert result.evaluation is not None
     assert result.evaluation.accuracy > 0.8
+
+
+@pytest.mark.parametrize("student", ["logistic-regression", "vat"])
+def test_several_labels_are_seen_through_features_too(tmp_path: Path, student: str) -> None:
+    X, y = load_digits(return_X_y=True)
+    labels = np.stack([y % 2 == 0, y > 4], axis=1).astype(int)
+    np.savez(tmp_path / "traits.npz", X=X, y=labels)
+    text = RUNFILE.format(
+        folder=tmp_path,
+        name="out",
+        features='kind = "sklearn.decomposition.PCA"\noptions = { n_components = 20 }',
+        ledger="",
+        student=student,
+    )
+    text = text.replace(
+        'source = "digits"', f'private = "{tmp_path}/traits.npz"\ntargets = ["even", "large"]'
+    ).replace('"gnmax"', '"binary"')
+    if student == "vat":
+        text += "options = { epochs = 3 }\n"
+    settings = RunFile.parse(text, "run.toml")
+    folder = create_folder(settings)
+    result = Run(settings, folder).execute()
+    again = Student.load(folder.student)
+    assert result.dataset.X_test is not None
+    assert again.predict_proba(result.dataset.X_test).shape == (200, 2)
+    assert bool(trainings(again)) == (student == "vat")
 
 
 def test_other_eyes_are_other_queries_in_a_shared_ledger(tmp_path: Path) -> None:

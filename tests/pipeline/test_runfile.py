@@ -10,6 +10,7 @@ import pytest
 from ballotine.errors import RunFileError
 from ballotine.pipeline import RunFile, embedded
 from ballotine.pipeline.estimators import make_estimator
+from ballotine.pipeline.sections import StudentSection
 from ballotine.voting import ConfidentGNMax, GNMax
 
 GOOD = """
@@ -38,7 +39,7 @@ def test_embedded_files_are_valid(name: str) -> None:
     run = RunFile.parse(embedded(name), name)
     assert isinstance(run.voting.build(), ConfidentGNMax)
     make_estimator(run.teachers.kind, run.teachers.options, "teachers")
-    make_estimator(run.student.kind, run.student.options, "student")
+    make_estimator(*run.learner(), "student")
 
 
 def test_the_template_shows_every_section_and_key() -> None:
@@ -116,7 +117,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "expected"),
     [
-        ("oracle", {}, r"\[teachers\] kind: unknown estimator 'oracle'"),
+        ("oracle", {}, r"\[teachers\] kind: unknown classifier 'oracle'"),
         ("sklearn.nowhere.Thing", {}, "cannot be used"),
         ("sklearn.linear_model.LinearRegression", {}, "not a scikit-learn classifier"),
         ("os.path.join", {}, "cannot be used"),
@@ -126,3 +127,15 @@ def test_unreadable_files(tmp_path: Path) -> None:
 def test_estimators_are_checked(kind: str, options: dict[str, object], expected: str) -> None:
     with pytest.raises(RunFileError, match=expected):
         make_estimator(kind, options, "teachers")
+
+
+def test_the_student_follows_from_the_kind_of_data() -> None:
+    section = StudentSection()
+    assert section.resolve(several=False, patches=False) == ("spreading", {})
+    assert section.resolve(several=True, patches=True)[0] == "logistic-regression"
+    kind, options = section.resolve(several=False, patches=True)
+    assert make_estimator(kind, options, "student").get_params()["ema"] == 0.99
+    named = StudentSection(kind="svm", options={"C": 2.0})
+    assert named.resolve(several=True, patches=True) == ("svm", {"C": 2.0})
+    with pytest.raises(ValueError, match="options need a kind"):
+        StudentSection(options={"C": 2.0})

@@ -49,6 +49,18 @@ def test_students_without_probabilities_and_with_unanswered_rows() -> None:
         assert np.mean((chances[:, :2] > 0.5) == TRUTH[:, :2]) > 0.9
 
 
+def test_a_rare_label_may_be_lost_on_the_way() -> None:
+    """Spreading outvotes its only row: the label is then improbable everywhere, and no error."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    rare = np.zeros(60, dtype=int)
+    rare[7] = 1
+    labels = np.stack([(X[:, 0] > 0).astype(int), rare], axis=1)
+    found = fit_label_students(SpreadingClassifier(), X, labels, 0).predict_proba(X)
+    assert found.shape == (60, 2)
+    assert (found[:, 1] == 0).all()
+    assert found[:, 0].max() > 0.5
+
+
 def test_nothing_to_learn_is_a_clear_error() -> None:
     for nothing in (np.full((200, 3), -2), np.ones((200, 3), dtype=np.int64)):
         with pytest.raises(DataError, match="answered both ways"):

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -52,7 +53,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_teachers: how many shares the private rows are cut into.
         mechanism: how votes become answers; None for GNMax with σ = n_teachers / 5.
         budget: the (ε, δ) that may ever be spent on these rows. There is no default.
-        student: any scikit-learn classifier; None for label spreading.
+        student: any scikit-learn classifier; None for label spreading, or with several labels
+            for logistic regression.
         individual: budgets by group of records, and how they are taught: `Weighting`,
             `Upsampling` or `Vanishing`. They bring their own ε: give ``delta``, no ``budget``.
         mode: when answering stops. "strict": before the data-independent cost passes the
@@ -201,11 +203,17 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if len(answers) != len(X):
             raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
-        student = SpreadingClassifier() if self.student is None else self.student
+        student = self._default_student() if self.student is None else self.student
         rows = np.concatenate([X, self._straight[0]])
         labels = np.concatenate([answers.labels, self._straight[1]])
         self.student_ = train_student(student, rows, labels, self.noise_)
         return self
+
+    def _default_student(self) -> Any:
+        """What was measured to be a good choice, see docs/papers/student.md."""
+        if self.procedure_.mechanism.multilabel:
+            return LogisticRegression(max_iter=1000)
+        return SpreadingClassifier()
 
     def predict(self, X: Table) -> Labels:
         """The student's classes, or labels; before ``distill``, released answers.

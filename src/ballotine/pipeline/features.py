@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from ballotine.data import Dataset
 from ballotine.errors import DataError
@@ -15,6 +14,7 @@ from ballotine.models import seeded_clone
 from ballotine.pipeline.estimators import make_transformer
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
+from ballotine.students import SeeingModel
 from ballotine.types import Table
 
 
@@ -48,7 +48,7 @@ class Seen:
         """A student that takes rows as they are."""
         if self.transformer is None:
             return model
-        return Pipeline([("features", self.transformer), ("student", model)])
+        return SeeingModel(self.transformer, model)
 
 
 def see(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Seen:

@@ -58,7 +58,7 @@ class Run:
         self.teacher = make_estimator(settings.teachers.kind, settings.teachers.options, "teachers")
         if settings.together.method is not None:
             check_network(self.teacher)
-        self.learner = make_estimator(settings.student.kind, settings.student.options, "student")
+        self.learner = make_estimator(*settings.learner(), "student")
         if settings.features.kind is not None:  # a wrong name fails before anything is read
             make_transformer(settings.features.kind, settings.features.options, "features")
 

@@ -106,6 +106,12 @@ class RunFile(Section):
             together=self.together.build(),
         )
 
+    def learner(self) -> tuple[str, dict[str, Any]]:
+        """The student's kind and options."""
+        return self.student.resolve(
+            several=self.voting.build().multilabel, patches=self.features.kind == "patches"
+        )
+
     def data_spec(self) -> DataSpec:
         """What to load."""
         data, individual = self.data, self.individual

@@ -299,8 +299,31 @@ class IndividualSection(Section):
 class StudentSection(Section):
     """Who learns from the answers and may be released."""
 
-    kind: str = "spreading"
+    kind: str = "auto"
     options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind == "auto" and self.options:
+            raise ValueError("options need a kind other than auto")
+        return self
+
+    def resolve(self, *, several: bool, patches: bool) -> tuple[str, dict[str, Any]]:
+        """Kind and options, those of auto as well.
+
+        What auto takes was measured, by kind of data: docs/papers/student.md and patepp.md.
+
+        Args:
+            several: whether a record may have several labels.
+            patches: whether rows are seen as patches of images.
+        """
+        if self.kind != "auto":
+            return self.kind, self.options
+        if several:
+            return "logistic-regression", {"max_iter": 1000}
+        if patches:
+            return "mixmatch", {"epochs": 10, "ema": 0.99}
+        return "spreading", {}
 
 
 class ReportSection(Section):

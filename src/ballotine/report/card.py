@@ -139,8 +139,10 @@ def _answers(result: RunResult) -> dict[str, Any]:
 
 
 def _student(result: RunResult) -> dict[str, Any]:
+    kind, options = result.settings.learner()
     content = {
-        **result.settings.student.model_dump(),
+        "kind": kind,
+        "options": options,
         "file": result.folder.student.name,
         "sha256": _sha256(result.folder.student),
     }

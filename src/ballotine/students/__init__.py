@@ -14,6 +14,7 @@ from ballotine.students.multilabel import (
     learns_all_labels,
     unanswered,
 )
+from ballotine.students.seeing import SeeingModel
 from ballotine.students.self_training import SelfTraining
 from ballotine.students.spreading import SpreadingClassifier
 from ballotine.students.student import Student
@@ -23,6 +24,7 @@ __all__ = [
     "STAGE",
     "LabelStudents",
     "MultiLabelStudent",
+    "SeeingModel",
     "SelfTraining",
     "SpreadingClassifier",
     "Student",

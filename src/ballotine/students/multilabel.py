@@ -120,4 +120,6 @@ def _presence(model: Any, X: Table) -> FloatArray:
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=np.float64)
     shares = np.asarray(model.predict_proba(X), dtype=np.float64)
-    return shares[:, list(model.classes_).index(1)]
+    known = list(model.classes_)
+    # Spreading can lose a rare label on its way: its model then knows absence alone.
+    return shares[:, known.index(1)] if 1 in known else np.zeros(len(X))

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.pipeline import Pipeline
-
 from ballotine.students.multilabel import LabelStudents
+from ballotine.students.seeing import SeeingModel
 from ballotine.students.student import Student
 from ballotine.types import IntArray
 
@@ -52,8 +51,8 @@ def losses_in(numbers: Iterable[str]) -> list[str]:
 def trainings(student: Student) -> tuple[Trained, ...]:
     """What a student's networks tell of their training; nothing for models of other kinds."""
     model = student.model
-    if isinstance(model, Pipeline):  # features come first
-        model = model.steps[-1][1]
+    if isinstance(model, SeeingModel):
+        model = model.model
     if isinstance(model, LabelStudents):
         pairs = zip(student.classes_.tolist(), model.models, strict=True)
         found = [_trained(each, str(name)) for name, each in pairs]

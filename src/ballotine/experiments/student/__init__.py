@@ -1,4 +1,4 @@
-"""Experiments on students: against DP-SGD and against what no privacy would give."""
+"""Experiments on students: against DP-SGD, against no privacy, and against each other."""
 
 from ballotine.experiments.table import Experiment, later
 
@@ -16,5 +16,11 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         "dpsgd",
         "students of one label against DP-SGD: Adult, MNIST",
         later(f"{__name__}.single", "single_label"),
+    ),
+    Experiment(
+        _PAPER,
+        "kinds",
+        "many students on the same answers, by kind of data: tables, several labels",
+        later(f"{__name__}.kinds", "kinds"),
     ),
 )
