@@ -10,7 +10,8 @@ _WHAT = {
     "mnist": "the same students on MNIST, at the tighter noise",
     "table2": "co-teaching and PATE+ by assumed noise rate",
     "table3": "PATE++ by the share of answers it forgets",
-    "long": "one run with the schedule of the paper (hours, resumable)",
+    "long": "one run with the schedule of the paper, on patches",
+    "longer": "the same on pixels: hours, resumable",
     "figure3": "how PATE+ trains and where its peers disagree",
 }
 
