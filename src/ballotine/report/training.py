@@ -87,9 +87,10 @@ def _meaning(card: Mapping[str, Any]) -> str:
     exempt = (card.get("individual") or {}).get("exempt")
     others = ", public rows and records that need no privacy" if exempt else " and public rows"
     return (
-        "Each line is a mean loss by epoch: one that still falls at the end could use more "
-        "epochs, one that rises or jumps a smaller learning rate. Losses are public: they follow "
-        f"from released answers{others} alone, and tell no more about private records than the "
+        "Each line is a mean loss by epoch: one that still falls fast at the end could use more "
+        "epochs, one that rises or jumps a smaller learning rate. A loss on the answers far below "
+        "what their mistakes allow means that these were learnt by heart. Losses are public: they "
+        f"follow from released answers{others} alone, and tell no more about private records than the "
         "answers do."
     )
 
