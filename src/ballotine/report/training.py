@@ -90,8 +90,8 @@ def _meaning(card: Mapping[str, Any]) -> str:
         "Each line is a mean loss by epoch: one that still falls fast at the end could use more "
         "epochs, one that rises or jumps a smaller learning rate. A loss on the answers far below "
         "what their mistakes allow means that these were learnt by heart. Losses are public: they "
-        f"follow from released answers{others} alone, and tell no more about private records than the "
-        "answers do."
+        f"follow from released answers{others} alone, and tell no more about private records "
+        "than the answers do."
     )
 
 
