@@ -9,57 +9,62 @@ from ballotine.experiments.patepp import reported
 from ballotine.experiments.patepp.methods import case
 from ballotine.experiments.patepp.notes import schedule_note
 from ballotine.experiments.patepp.running import Result, results
-from ballotine.experiments.patepp.sources import pool_of
+from ballotine.experiments.patepp.sources import pool_of, seeds_of
 from ballotine.experiments.table import Cell, Setting, Table
+from ballotine.experiments.ttac.table1 import spread
 
-SEED = 0
 COLUMNS = ("student", "paper, %", "as in Table I, %", "long, %", "in dispute at the end")
 METHODS = ("original on patches", "PATE+ on patches", "PATE++ on patches")
 
 
 def long(setting: Setting) -> Table:
-    """On patches, with a small network: a quarter of an hour."""
+    """On patches, with a small network: a quarter of an hour for each seed."""
     return at_length(setting, METHODS)
 
 
 def at_length(setting: Setting, methods: tuple[str, str, str]) -> Table:
-    """One seed at the tight budget; a training that is stopped goes on where it was.
+    """At the tight budget; a training that is stopped goes on where it was.
 
     Args:
         setting: how the experiment is carried out.
         methods: the original student, PATE+ and PATE++.
     """
-    pool = pool_of(setting)
-    short = [case(method, "tight", SEED) for method in methods]
+    pool, seeds = pool_of(setting), seeds_of(setting)
+    short = [case(method, "tight", seed) for method in methods for seed in seeds]
     both = results(setting, pool, [*short, *(replace(which, long=True) for which in short)])
-    found = both[len(methods) :]
-    rows = tuple(map(_row, methods, both, found))
+    before, found = _by_method(both[: len(short)], seeds), _by_method(both[len(short) :], seeds)
+    rows = tuple(map(_row, methods, before, found))
     notes = (
         *pool.notes,
-        f"one seed ({SEED}), tight budget; the paper's students see pixels",
-        "in dispute: answered rows on which the two discriminators differed in the last epoch",
+        f"seeds: {len(seeds)}; tight budget; the paper's students see pixels",
+        "in dispute: answered rows the two discriminators differed on in the last epoch, a mean",
         schedule_note(setting, long=True),
         "on patches the network is the small mlp",
     )
     lines = [
-        Line(name, _epochs(each), each.curves["disagreed"], colour=colour)
+        Line(name, *_disputed(each[0]), colour=colour)
         for colour, (name, each) in enumerate(zip(methods[1:], found[1:], strict=True))
     ]
-    figure = chart(lines, "answered rows on which the two disagree", "epoch", "rows")
+    figure = chart(lines, "answered rows on which the two disagree, first seed", "epoch", "rows")
     title = f"The paper's schedule ({pool.name})"
     return Table(title, COLUMNS, rows, notes, {"disputed": figure})
 
 
-def _row(method: str, before: Result, found: Result) -> tuple[Cell, ...]:
-    disputed = found.curves.get("disagreed")
+def _by_method(found: list[Result], seeds: range) -> list[list[Result]]:
+    return [found[start : start + len(seeds)] for start in range(0, len(found), len(seeds))]
+
+
+def _row(method: str, before: list[Result], found: list[Result]) -> tuple[Cell, ...]:
+    disputed = [each.curves["disagreed"][-1] for each in found if "disagreed" in each.curves]
     return (
         method,
         f"{reported.TABLE1['tight'][method.removesuffix(' on patches')]:.1f}",
-        f"{before.accuracy:.1f}",
-        f"{found.accuracy:.1f}",
-        None if disputed is None else int(disputed[-1]),
+        spread([each.accuracy for each in before]),
+        spread([each.accuracy for each in found]),
+        round(sum(disputed) / len(disputed)) if disputed else None,
     )
 
 
-def _epochs(found: Result) -> list[float]:
-    return [float(number + 1) for number in range(len(found.curves["disagreed"]))]
+def _disputed(found: Result) -> tuple[list[float], list[float]]:
+    rows = found.curves["disagreed"]
+    return [float(number + 1) for number in range(len(rows))], rows
