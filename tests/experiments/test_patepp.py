@@ -103,7 +103,7 @@ def test_simulated_teachers_err_more_on_some_rows(pool: Pool) -> None:
     right = np.mean(pool.ballots == pool.y[:, None], axis=1)
     assert 0.75 < right.mean() < 0.85
     assert right.std() > 0.1
-    assert set(np.unique(pool.ballots)) == set(range(sources.CLASSES))
+    assert set(np.unique(pool.ballots)) == set(range(teaching.CLASSES))
 
 
 @pytest.fixture(scope="module")

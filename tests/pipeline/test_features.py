@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.datasets import load_digits
 
 from ballotine import Student
 from ballotine.errors import DataError, RunFileError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
+from ballotine.pipeline.features import ROW_BY_ROW, see
 from ballotine.privacy.ledger import Ledger
+from ballotine.progress import Silent
 from ballotine.report import build_card, write_card
 from ballotine.students import trainings
 
@@ -97,6 +101,8 @@ def test_any_transformer_will_do_and_none_changes_nothing(tmp_path: Path) -> Non
     assert not hasattr(plain.student.model, "features")
     pca = 'kind = "sklearn.decomposition.PCA"\noptions = { n_components = 20 }'
     _, result = run(tmp_path, pca, "pca")
+    assert ROW_BY_ROW in result.guarantee.assumptions
+    assert ROW_BY_ROW not in plain.guarantee.assumptions
     assert result.student.model.features.n_components_ == 20
     assert result.evaluation is not None
     assert result.evaluation.accuracy > 0.8
@@ -134,6 +140,42 @@ def test_other_eyes_are_other_queries_in_a_shared_ledger(tmp_path: Path) -> None
     run(tmp_path, PATCHES, "patches", ledger)
     with Ledger.existing(tmp_path / "shared.sqlite") as book:
         assert book.spending().recorded == 300
+
+
+class Centred(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Looks at all rows it is given at once: one private record would change the others."""
+
+    def fit(self, X: np.ndarray, y: object = None) -> Centred:
+        return self
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        return X - X.mean(axis=0)
+
+
+class Talkative(Centred):
+    """Repeats what it is given."""
+
+    def transform(self, X: np.ndarray) -> np.ndarray:
+        raise KeyError(f"cannot take {X[0]}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "match"), [("Centred", "stands alone"), ("Talkative", "cannot take these rows$")]
+)
+def test_rows_must_be_seen_one_by_one_and_not_repeated(
+    tmp_path: Path, kind: str, match: str
+) -> None:
+    with pytest.raises(DataError, match=match):
+        run(tmp_path, f'kind = "{__name__}.{kind}"')
+
+
+def test_other_public_rows_are_other_eyes(done: tuple[RunFolder, RunResult]) -> None:
+    _, result = done
+    section, dataset = result.settings.features, result.dataset
+    here = see(section, dataset, Silent())
+    fewer = see(section, replace(dataset, X_public=dataset.X_public[:-1]), Silent())
+    assert here.name(b"ensemble") != fewer.name(b"ensemble")
+    assert here.name(b"ensemble") == see(section, dataset, Silent()).name(b"ensemble")
 
 
 def test_a_resumed_run_takes_up_what_it_has(done: tuple[RunFolder, RunResult]) -> None:

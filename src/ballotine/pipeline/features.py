@@ -11,11 +11,17 @@ import numpy as np
 from ballotine.data import Dataset
 from ballotine.errors import DataError
 from ballotine.models import seeded_clone
-from ballotine.pipeline.estimators import make_transformer
+from ballotine.pipeline.estimators import FEATURES, make_transformer
+from ballotine.pipeline.kept import mark_of
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
 from ballotine.students import SeeingModel
 from ballotine.types import Table
+
+CHECKED = 5
+SAME = 1e-3
+"""Single precision, added up in another order, stays well within."""
+ROW_BY_ROW = "the features of a row follow from that row and from public rows alone"
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,16 +31,13 @@ class Seen:
     Attributes:
         X_private, X_public: the rows of the data set.
         transformer: fitted on public rows; None where rows are seen as they are.
+        how: tells ways to see apart, by settings and by the rows fitted on; empty for none.
     """
 
     X_private: Table
     X_public: Table
     transformer: Any = None
-
-    @property
-    def how(self) -> str:
-        """Tells ways to see apart; empty for rows as they are."""
-        return "" if self.transformer is None else repr(self.transformer)
+    how: str = ""
 
     def name(self, ensemble: bytes) -> bytes:
         """An ensemble's name in query ids: other eyes, other votes."""
@@ -65,21 +68,44 @@ def see(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Seen:
             raise DataError(f"[features] cannot learn from the public rows: {problem}") from problem
         advance(1)
         public = transformed(found, dataset.X_public)
+        _check_row_by_row(found, dataset.X_public, public)
         advance(1)
         private = transformed(found, dataset.X_private)
         advance(1)
-    return Seen(private, public, found)
+    how = mark_of(section.kind, repr(sorted(options.items())), dataset.X_public)
+    return Seen(private, public, found, how)
+
+
+def assumed(section: FeaturesSection) -> tuple[str, ...]:
+    """What a guarantee rests on when the transformer is not one of ours."""
+    return () if section.kind is None or section.kind in FEATURES else (ROW_BY_ROW,)
 
 
 def transformed(transformer: Any, X: Table) -> Table:
     """Features as numbers in rows, or a clear error that shows none of them."""
     try:
         found = np.asarray(transformer.transform(X), dtype=np.float64)
-    except (TypeError, ValueError):
+    except Exception:  # a transformer of the user's own may repeat a private cell
         raise DataError("[features] the transformer cannot take these rows") from None
     if found.ndim != 2 or len(found) != len(X) or not np.isfinite(found).all():
         raise DataError("[features] the transformer does not give a row of numbers for each row")
     return found
+
+
+def _check_row_by_row(transformer: Any, X: Table, whole: Table) -> None:
+    """Refuse features of a row that depend on the rows beside it.
+
+    One private record would then reach the features of all others, and so every teacher.
+    """
+    few = np.unique(np.linspace(0, len(X) - 1, CHECKED).astype(int))
+    alone = np.concatenate([transformed(transformer, X[[row]]) for row in few])
+    if alone.shape != whole[few].shape or not np.allclose(
+        alone, whole[few], rtol=SAME, atol=SAME * max(1.0, float(np.abs(whole).max()))
+    ):
+        raise DataError(
+            "[features] the transformer gives a row other features when it stands alone; "
+            "features of a row must follow from that row and from what was learnt of public rows"
+        )
 
 
 def _shaped(section: FeaturesSection, dataset: Dataset) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from ballotine.pipeline.assumptions import (
 from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
-from ballotine.pipeline.features import Seen, see
+from ballotine.pipeline.features import Seen, assumed, see
 from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of, shares
@@ -249,7 +249,7 @@ class Run:
             self.noise,
             classes_from_private=dataset.classes_from == "private labels",
             plan=procedure.plan,
-            extra=_extra_assumptions(dataset, procedure),
+            extra=(*_extra_assumptions(dataset, procedure), *assumed(self.settings.features)),
         )
         told, whispered = self._warnings(dataset, procedure, answers, student)
         result = RunResult(

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.experiments.patepp.sources import CLASSES, TEACHERS, Pool
+from ballotine.experiments.patepp.sources import Pool
+from ballotine.experiments.patepp.teaching import CLASSES
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import conversion
 from ballotine.privacy.plan import epsilon_of
@@ -54,11 +55,6 @@ class Answered:
     def mechanism(self) -> ConfidentGNMax:
         """Of this level."""
         return LEVELS[self.level]
-
-    @property
-    def teachers_per_sigma(self) -> float:
-        """All votes in units of the noise: public, and what a student may know."""
-        return TEACHERS / self.mechanism.sigma
 
     def rows_of(self, X: Table) -> tuple[Table, IntArray, Table]:
         """Answered rows of these public ones, answers, and rows without one."""

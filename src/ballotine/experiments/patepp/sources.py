@@ -8,13 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ballotine.data import named
-from ballotine.experiments.patepp.teaching import ensemble, images_of
+from ballotine.experiments.patepp.teaching import CLASSES, TEACHERS, ensemble, images_of
 from ballotine.experiments.table import Setting
 from ballotine.features import PatchFeatures
 from ballotine.types import IntArray, Table
 
-CLASSES = 10
-TEACHERS = 250
 TEACHERS_NOTE = (
     "one ensemble of 250 support vector machines of 240 records each, on patches of public images; "
     "seeds draw the queries, the noise and the students anew, not the teachers"

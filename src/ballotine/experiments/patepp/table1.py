@@ -16,8 +16,8 @@ from ballotine.experiments.patepp.labelling import (
 from ballotine.experiments.patepp.methods import METHODS, case
 from ballotine.experiments.patepp.notes import CELLS, schedule_note
 from ballotine.experiments.patepp.running import accuracies
-from ballotine.experiments.patepp.sources import CLASSES, Pool, pool_of, seeds_of
-from ballotine.experiments.patepp.teaching import teacher
+from ballotine.experiments.patepp.sources import Pool, pool_of, seeds_of
+from ballotine.experiments.patepp.teaching import CLASSES, teacher
 from ballotine.experiments.table import Cell, Setting, Table
 from ballotine.experiments.ttac.table1 import spread
 from ballotine.voting import Tallies
