@@ -22,9 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from ballotine.data.ballots import open_votes
+from ballotine.ledger import Ledger, Mode
 from ballotine.noise import SecureNoise
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, Mode
 from ballotine.voting import Answerer, ConfidentGNMax, query_ids
 from ballotine.voting.account import Accountant
 from ballotine.voting.saved import Rule, SavedVotes, vote

@@ -23,10 +23,10 @@ import ballotine
 from ballotine.cli import app
 from ballotine.cli.reference import reference
 from ballotine.data import Column, Schema
+from ballotine.ledger import Ledger
 from ballotine.pipeline import RunFile
 from ballotine.pipeline.estimators import SHORT_NAMES
 from ballotine.privacy.guarantee import NEIGHBOURING
-from ballotine.privacy.ledger import Ledger
 from ballotine.voting import MECHANISMS
 
 ROOT = Path(__file__).parent.parent

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ballotine.version import __version__
 
 if TYPE_CHECKING:
+    from ballotine.ledger import Ledger
     from ballotine.pipeline import DeltaWarning, PateClassifier
     from ballotine.privacy.guarantee import Budget, Guarantee, Kind
-    from ballotine.privacy.ledger import Ledger
     from ballotine.students import Student
     from ballotine.voting import (
         Answers,
@@ -61,7 +61,7 @@ _HOMES = {
     "InteractiveGNMax": "voting",
     "Kind": "privacy.guarantee",
     "LNMax": "voting",
-    "Ledger": "privacy.ledger",
+    "Ledger": "ledger",
     "PateClassifier": "pipeline",
     "PowersetVoting": "voting",
     "Student": "students",

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ballotine.data.ballots import open_votes
+from ballotine.ledger import Mode
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Mode
 from ballotine.voting import BinaryVoting, ConfidentGNMax, Mechanism
 from ballotine.voting.saved import Rule, SavedVotes, vote
 from tests.conftest import Command

@@ -36,10 +36,10 @@ from ballotine.experiments.individualized.elections import (
 from ballotine.experiments.individualized.layout import QUARTERS
 from ballotine.experiments.individualized.splits import budgets_of
 from ballotine.experiments.individualized.three_groups import charged_by_rank, printed_weights
+from ballotine.ledger import Ledger
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.conversion import OrderGridWarning
 from ballotine.privacy.events import Event
-from ballotine.privacy.ledger import Ledger
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax

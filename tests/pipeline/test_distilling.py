@@ -14,9 +14,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ballotine import Student
+from ballotine.ledger import Ledger
 from ballotine.neural import DivergedError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
-from ballotine.privacy.ledger import Ledger
 from ballotine.progress import Advance
 from ballotine.report import build_card, write_card
 from ballotine.report.figures import draw

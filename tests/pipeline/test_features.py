@@ -13,9 +13,9 @@ from sklearn.datasets import load_digits
 
 from ballotine import Student
 from ballotine.errors import DataError, RunFileError
+from ballotine.ledger import Ledger
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
 from ballotine.pipeline.features import ROW_BY_ROW, see
-from ballotine.privacy.ledger import Ledger
 from ballotine.progress import Silent
 from ballotine.report import build_card, write_card
 from ballotine.students import trainings

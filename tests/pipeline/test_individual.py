@@ -13,9 +13,9 @@ from sklearn.datasets import make_blobs
 
 from ballotine import Budget, GNMax, PateClassifier
 from ballotine.errors import DataError, LedgerMismatchError, ParameterError
+from ballotine.ledger import Ledger
 from ballotine.pipeline import BiasWarning, Run, RunFile, create_folder
 from ballotine.pipeline.groups import group_accounts
-from ballotine.privacy.ledger import Ledger
 from ballotine.report import build_card, write_card
 from ballotine.voting import BinaryVoting, LNMax
 from ballotine.voting.individual import SCHEMES, Upsampling, Vanishing, Weighting

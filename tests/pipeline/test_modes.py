@@ -14,9 +14,9 @@ from sklearn.naive_bayes import GaussianNB
 
 from ballotine import Budget, GNMax, Kind, PateClassifier
 from ballotine.errors import InsufficientBudgetError, ParameterError
+from ballotine.ledger import EVERYONE, Ledger, Mode, Terms
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
 from ballotine.pipeline.procedure import Procedure, Rules
-from ballotine.privacy.ledger import EVERYONE, Ledger, Mode, Terms
 from ballotine.report import build_card, write_card
 from ballotine.voting import LNMax
 from ballotine.voting.publication import Publication, fixed_terms, plan_publication

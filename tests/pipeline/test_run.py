@@ -13,9 +13,9 @@ import pytest
 
 from ballotine import PateClassifier, Student
 from ballotine.errors import DataError, InsufficientBudgetError, LedgerTamperedError, RunFolderError
+from ballotine.ledger import Ledger, read_anchor, verify
 from ballotine.pipeline import Run, RunFile, RunFolder, create_folder, embedded, open_folder
 from ballotine.pipeline.estimators import make_estimator
-from ballotine.privacy.ledger import Ledger, read_anchor, verify
 from ballotine.progress import Advance
 from ballotine.report import build_card, write_card
 

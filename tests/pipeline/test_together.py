@@ -12,12 +12,12 @@ from sklearn.naive_bayes import GaussianNB
 from ballotine import BinaryVoting, Budget, GNMax, PateClassifier, Weighting
 from ballotine.data.partitions import Column, Similarity
 from ballotine.errors import DataError, InsufficientBudgetError, ParameterError, RunFileError
+from ballotine.ledger import Ledger
 from ballotine.neural import TorchClassifier
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Kind
-from ballotine.privacy.ledger import Ledger
 from ballotine.teachers.ttac import PLAIN_ASSUMPTION
 
 X, Y = load_digits(return_X_y=True)

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.errors import BudgetError, ParameterError
+from ballotine.ledger import Ledger
+from ballotine.ledger.charge import Charge
 from ballotine.privacy import conversion, plan, published
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import GaussianArgmax, GaussianCheck
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
-from ballotine.privacy.ledger.charge import Charge
 
 BUDGET = Budget(3.0, 1e-5)
 

@@ -21,10 +21,10 @@ from ballotine.data import DataSpec, Schema, load
 from ballotine.data.ballots import open_votes
 from ballotine.data.schema import Column
 from ballotine.errors import BallotineError, InsufficientBudgetError, LedgerTamperedError
+from ballotine.ledger import Ledger, Mode, verify
 from ballotine.noise import QueryNoise, SecureNoise
 from ballotine.privacy import envelope, exact, published, smooth
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, Mode, verify
 from ballotine.voting import (
     Answerer,
     BinaryVoting,

@@ -14,9 +14,9 @@ import pytest
 from sklearn.neighbors import KNeighborsClassifier
 
 from ballotine import PateClassifier
+from ballotine.ledger import Ledger, verify
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, verify
 from ballotine.privacy.private import Locked, Sealed
 from ballotine.report import build_card, write_card
 from ballotine.voting import ConfidentGNMax, GNMax, Tallies

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ballotine.data.ballots import open_votes
+from ballotine.ledger import Ledger, Mode
 from ballotine.noise import QueryNoise, SecureNoise, SeededNoise
 from ballotine.privacy import exact
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, Mode
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.voting import (
     BinaryVoting,

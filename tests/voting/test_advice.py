@@ -8,10 +8,10 @@ from scipy.optimize import brentq
 from scipy.stats import beta
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Ledger, Mode
+from ballotine.ledger.charge import Charge
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, Mode
-from ballotine.privacy.ledger.charge import Charge
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting import Tallies

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ballotine.errors import DataError
+from ballotine.ledger import Ledger
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.types import IntArray
 from ballotine.voting import UNASKED, Answerer, ConfidentGNMax, GNMax, Tallies, query_ids
 

@@ -9,9 +9,9 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from ballotine.errors import ParameterError
+from ballotine.ledger import Ledger, verify
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger, verify
 from ballotine.types import IntArray
 from ballotine.voting import Answerer, InteractiveGNMax, Tallies
 from ballotine.voting.interactive import StudentTallies

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from ballotine.errors import ParameterError
+from ballotine.ledger import Ledger
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import multilabel
 from ballotine.privacy.events import LabelBits, LabelChecks
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.privacy.reach import Reach
 from ballotine.types import ABSTAIN
 from ballotine.voting import (

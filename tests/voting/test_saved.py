@@ -17,10 +17,10 @@ from ballotine.errors import (
     LedgerMismatchError,
     ParameterError,
 )
+from ballotine.ledger import Ledger, Mode, Terms, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget, Kind
-from ballotine.privacy.ledger import Ledger, Mode, Terms, verify
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
 from ballotine.voting import (

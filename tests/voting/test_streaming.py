@@ -33,7 +33,7 @@ import numpy as np
 from ballotine.data.ballots import open_votes
 from ballotine.noise import source
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Mode
+from ballotine.ledger import Mode
 from ballotine.voting import GNMax, Tallies
 from ballotine.voting.account import Accountant
 from ballotine.voting.saved import Rule, SavedVotes, vote

@@ -171,7 +171,7 @@ def _write_curve(path: Path, points: list[dict[str, Any]]) -> None:
     import plotly.graph_objects as go
 
     from ballotine.files import write_atomic
-    from ballotine.privacy.ledger import EVERYONE
+    from ballotine.ledger import EVERYONE
 
     series = {name: np.concatenate([part[name] for part in points]) for name in points[0]}
     answered = series.pop(ANSWERED)

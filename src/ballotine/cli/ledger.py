@@ -14,7 +14,7 @@ from ballotine.errors import LedgerError
 from ballotine.files import write_atomic
 
 if TYPE_CHECKING:
-    from ballotine.privacy.ledger import Spending
+    from ballotine.ledger import Spending
 
 app = typer.Typer(
     help="Look at, check and export the ledger of a data set. Nothing here spends anything.",
@@ -31,8 +31,8 @@ def show(
     """Show the promise, what is spent, and the runs that spent it."""
     from rich.table import Table
 
+    from ballotine.ledger import Ledger
     from ballotine.privacy.guarantee import round_up
-    from ballotine.privacy.ledger import Ledger
 
     with Ledger.existing(find(path)) as ledger:
         spending, runs = ledger.spending(), by_run(ledger)
@@ -86,8 +86,8 @@ def verify(
     With a card, a truncated ledger or an older copy put back in place is found too; the
     card.json next to the ledger is used when there is one.
     """
-    from ballotine.privacy.ledger import Ledger, read_anchor
-    from ballotine.privacy.ledger import verify as verify_ledger
+    from ballotine.ledger import Ledger, read_anchor
+    from ballotine.ledger import verify as verify_ledger
 
     where = find(path)
     beside = (path if path.is_dir() else path.parent) / "card.json"
@@ -112,7 +112,7 @@ def export(
 
     The salt that ties the ledger to the private records stays behind.
     """
-    from ballotine.privacy.ledger import Ledger
+    from ballotine.ledger import Ledger
 
     with Ledger.existing(find(path)) as ledger:
         lines = [json.dumps(vars(entry), sort_keys=True) for entry in ledger.entries()]
@@ -175,7 +175,7 @@ _NOTHING = {"asked": 0, "recorded": 0, "answered": 0, "rounds": 0}
 
 def by_run(ledger: Any) -> list[dict[str, Any]]:
     """Totals per run, in the order of their first entry."""
-    from ballotine.privacy.ledger.spending import charge_from
+    from ballotine.ledger.spending import charge_from
 
     runs: dict[str, dict[str, Any]] = {}
     for entry in ledger.entries():

@@ -98,7 +98,7 @@ def advise(
     as_json: bool,
 ) -> None:
     """Compare noises on the assumed votes and print the comparison."""
-    from ballotine.privacy.ledger import Mode
+    from ballotine.ledger import Mode
     from ballotine.voting.advice import NoiseQuestion
 
     if mode not in (Mode.STRICT.value, Mode.FIXED.value):

@@ -108,8 +108,8 @@ def vote(
 def _rule(
     typed: Typed, epsilon: float | None, mode: str, bounds: str, conversion: str
 ) -> tuple[Rule, SavedVotes]:
+    from ballotine.ledger import Mode
     from ballotine.privacy.guarantee import Budget
-    from ballotine.privacy.ledger import Mode
     from ballotine.voting.saved import Rule
 
     if mode not in set(Mode):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ballotine.data.partition import Partition
+from ballotine.ledger import Ledger
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Guarantee
-from ballotine.privacy.ledger import Ledger
 from ballotine.text import quoted
 from ballotine.voting.individual import NOTE, IndividualPlan
 from ballotine.voting.promise import guarantee_of

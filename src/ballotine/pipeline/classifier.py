@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from ballotine.data import fingerprint
 from ballotine.data.target import label_words
 from ballotine.errors import AbstainedError, DataError, ParameterError
+from ballotine.ledger import Ledger, Mode
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import make_guarantee
 from ballotine.pipeline.procedure import Procedure, Rules
@@ -25,7 +26,6 @@ from ballotine.pipeline.together import LearnTogether, Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student
 from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
-from ballotine.privacy.ledger import Ledger, Mode
 from ballotine.students import SpreadingClassifier, label_score
 from ballotine.teachers import make_engine
 from ballotine.types import FloatArray, IntArray, Labels, Table

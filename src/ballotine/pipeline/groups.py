@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ballotine.ledger import Ledger, Mode
 from ballotine.pipeline.procedure import Procedure
-from ballotine.privacy.ledger import Ledger, Mode
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ballotine.privacy.ledger import Ledger, Spending
+from ballotine.ledger import Ledger, Spending
 
 MOST_POINTS = 300
 

@@ -18,10 +18,10 @@ from ballotine.data import row_keys
 from ballotine.data.partition import Partition, make_strategy
 from ballotine.data.partitions import Random, Strategy
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import EVERYONE, Charge, Ledger, Mode, Terms
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import EVERYONE, Charge, Ledger, Mode, Terms
 from ballotine.types import IntArray, Labels, Table
 from ballotine.voting import Answerer, Answers, ConfidentGNMax, GNMax, Mechanism, query_ids
 from ballotine.voting.answering import Count

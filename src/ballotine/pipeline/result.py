@@ -7,6 +7,7 @@ from typing import Any
 
 from ballotine.data import Dataset
 from ballotine.data.partition import Partition
+from ballotine.ledger import Anchor, Ledger
 from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.pipeline.folder import RunFolder
 from ballotine.pipeline.groups import GroupAccount
@@ -14,7 +15,6 @@ from ballotine.pipeline.history import cost_history, runs_in
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.runfile import RunFile
 from ballotine.privacy.guarantee import Guarantee
-from ballotine.privacy.ledger import Anchor, Ledger
 from ballotine.students import Student
 from ballotine.voting import Answers
 

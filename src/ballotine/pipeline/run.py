@@ -14,6 +14,7 @@ from ballotine.data import Dataset, load, row_keys
 from ballotine.data.partition import Partition
 from ballotine.errors import BallotineError, DataError
 from ballotine.files import produce_atomic, write_atomic
+from ballotine.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
 from ballotine.pipeline.assumptions import (
@@ -34,7 +35,6 @@ from ballotine.pipeline.runfile import RunFile
 from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
-from ballotine.privacy.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.progress import Progress, Silent
 from ballotine.students import Student, unanswered
 from ballotine.teachers import Ensemble, TeacherStore, make_engine

@@ -13,6 +13,7 @@ from pydantic import ValidationError, model_validator
 
 from ballotine.data import DataSpec
 from ballotine.errors import ParameterError, RunFileError
+from ballotine.ledger import Mode
 from ballotine.pipeline.procedure import Rules
 from ballotine.pipeline.sections import (
     BudgetSection,
@@ -28,7 +29,6 @@ from ballotine.pipeline.sections import (
     TogetherSection,
     VotingSection,
 )
-from ballotine.privacy.ledger import Mode
 
 
 class RunFile(Section):

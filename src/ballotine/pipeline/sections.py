@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ballotine.data.partition import make_strategy
 from ballotine.data.partitions import Strategy
 from ballotine.errors import ParameterError
+from ballotine.ledger import Mode
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Mode
 from ballotine.text import quoted
 from ballotine.types import Labels
 from ballotine.voting import Dependencies, Mechanism, make_mechanism

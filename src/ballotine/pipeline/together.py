@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ballotine.data.partition import Partition
 from ballotine.errors import ParameterError
+from ballotine.ledger import Ledger
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.teachers.engine import Engine
 from ballotine.teachers.ensemble import Ensemble
 from ballotine.types import IntArray, Table

@@ -12,10 +12,10 @@ from typing import get_args
 import numpy as np
 
 from ballotine.errors import ParameterError
+from ballotine.ledger.answers import answered
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.guarantee import Kind
-from ballotine.privacy.ledger.answers import answered
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual import IndividualPlan

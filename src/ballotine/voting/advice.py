@@ -17,9 +17,9 @@ from scipy.special import ndtr
 
 from ballotine.agreement import Agreement, agreement, chance_right
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Mode
 from ballotine.privacy import conversion, plan
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Mode
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.confident import ConfidentGNMax

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Charge, Ledger
+from ballotine.ledger.answers import Answer, answered, as_answers
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import Event
-from ballotine.privacy.ledger import Charge, Ledger
-from ballotine.privacy.ledger.answers import Answer, answered, as_answers
 from ballotine.privacy.reach import ONE_VOTE
 from ballotine.types import BoolArray, IntArray, Labels
 from ballotine.voting.mechanism import Mechanism

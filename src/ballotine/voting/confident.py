@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from ballotine.errors import ParameterError
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy import exact, published
 from ballotine.privacy.events import Event, GaussianCheck
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.gnmax import PRICING, argmax_event, noisy_argmax

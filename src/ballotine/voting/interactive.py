@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy.events import Event, GaussianCheck
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.private import Private
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy import published
 from ballotine.privacy.events import Event, LaplaceArgmax
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach

@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ballotine.errors import ParameterError
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise
 from ballotine.privacy.events import Event
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.private import PrivateCosts
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray

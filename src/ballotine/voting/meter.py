@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ballotine.ledger import EVERYONE
 from ballotine.privacy import conversion
 from ballotine.privacy.conversion import Method
-from ballotine.privacy.ledger import EVERYONE
 from ballotine.privacy.private import Private
 from ballotine.privacy.reach import ONE_VOTE
 from ballotine.types import BoolArray, FloatArray, IntArray

@@ -25,9 +25,9 @@ from typing import ClassVar
 import numpy as np
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy.events import Event, LabelBits, LabelChecks
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.multilabel import Variant, leverage
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray

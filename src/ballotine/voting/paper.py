@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ballotine.errors import ParameterError
+from ballotine.ledger import Charge, Ledger, Mode
+from ballotine.ledger.answers import Answer, as_answers
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.conversion import Method
-from ballotine.privacy.ledger import Charge, Ledger, Mode
-from ballotine.privacy.ledger.answers import Answer, as_answers
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import FloatArray, IntArray, Labels
 from ballotine.voting.answering import Answerer, Answers, Count

@@ -20,10 +20,10 @@ import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy import powerset, published
 from ballotine.privacy.events import Event, GaussianArgmax
-from ballotine.privacy.ledger import Events
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.labels import ByteArray, SubsetTallies

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ballotine.ledger import Ledger, Mode, Spending
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import GroupGuarantee, Guarantee, Kind
-from ballotine.privacy.ledger import Ledger, Mode, Spending
 
 NOT_ADAPTIVE = (
     "how many queries were asked, and with which settings, was not decided by looking at "

@@ -14,13 +14,13 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ballotine.errors import LedgerError, ParameterError
+from ballotine.ledger import EVERYONE, Ledger, Mode, Terms
+from ballotine.ledger.charge import cost_of
 from ballotine.noise import NoiseSource
 from ballotine.privacy import envelope
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import EVERYONE, Ledger, Mode, Terms
-from ballotine.privacy.ledger.charge import cost_of
 from ballotine.privacy.smooth import LogRelease, Sanitised, plan_log
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.confident import ConfidentGNMax

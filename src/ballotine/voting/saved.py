@@ -14,10 +14,10 @@ import numpy as np
 
 from ballotine.data.ballots import VoteFile
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger import Ledger, Mode, Terms
 from ballotine.noise import NoiseSource
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.guarantee import Budget, Guarantee
-from ballotine.privacy.ledger import Ledger, Mode, Terms
 from ballotine.types import IntArray, Table
 from ballotine.voting.answering import Answerer, Answers, query_ids
 from ballotine.voting.individual import IndividualPlan

@@ -17,10 +17,10 @@ from ballotine.errors import (
     ParameterError,
     RunFolderError,
 )
+from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Charge, Ledger, Mode, Share, Terms, verify
 from ballotine.teachers.ttac import (
     Method,
     PrivateRounds,

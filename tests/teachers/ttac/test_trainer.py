@@ -12,9 +12,9 @@ from torch import nn
 
 from ballotine.data.partition import Partition, make_partition
 from ballotine.errors import DataError, LedgerMismatchError, ParameterError, RunFolderError
+from ballotine.ledger import Ledger
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.teachers import TeacherStore
 from ballotine.teachers.engine import make_engine
 from ballotine.teachers.train import Teacher

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.data.partition import random_partition
-from ballotine.privacy.ledger.charge import Share
+from ballotine.ledger.charge import Share
 from ballotine.privacy.reach import ONE_VOTE
 from ballotine.voting import Mechanism, Tallies
 from ballotine.voting.individual import Scheme, Vanishing, history

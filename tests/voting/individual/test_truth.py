@@ -11,9 +11,9 @@ import itertools
 import numpy as np
 import pytest
 
+from ballotine.ledger.charge import cost_of
 from ballotine.oracle import gaussian, votes
 from ballotine.oracle.divergence import renyi
-from ballotine.privacy.ledger.charge import cost_of
 from ballotine.privacy.reach import Reach
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism
 from ballotine.voting.individual import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.errors import DataError, ParameterError
-from ballotine.privacy.ledger.charge import Charge, Share
+from ballotine.ledger.charge import Charge, Share
 from ballotine.voting.individual import IndividualPlan, Scheme, Vanishing, Weighting
 from tests.voting.individual.cases import BUDGETS, CONFIDENT, DELTA, GNMAX, RECORDS, every_rule
 

@@ -18,9 +18,9 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from ballotine.experiments.individualized.elections import DELTA, Election
+from ballotine.ledger.charge import Events, cost_of
 from ballotine.privacy import conversion, published
 from ballotine.privacy.exact.moves import move_count
-from ballotine.privacy.ledger.charge import Events, cost_of
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.privacy.reach import Reach
 from ballotine.types import BoolArray, FloatArray, IntArray

@@ -15,10 +15,10 @@ import numpy as np
 from ballotine.audit import AuditResult, audit_release
 from ballotine.data.partition import Partition
 from ballotine.experiments.table import Cell, Setting, Table
+from ballotine.ledger import Ledger
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, Event, LaplaceArgmax
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.privacy.plan import epsilon_of
 from ballotine.teachers.ttac import Method, PrivateRounds, Together, TtacTrainer
 from ballotine.types import FloatArray, IntArray

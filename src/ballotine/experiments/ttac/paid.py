@@ -13,10 +13,10 @@ from ballotine.experiments.table import Cell, Setting, Table
 from ballotine.experiments.ttac.labelling import CLASSES, DELTA, asked
 from ballotine.experiments.ttac.sources import Pool, pool_of, seeds_of
 from ballotine.experiments.ttac.table1 import spread
+from ballotine.ledger import Ledger
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, GaussianArgmax
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Ledger
 from ballotine.privacy.plan import PRECISION, epsilon_of, gnmax_sigma
 from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.ttac import (

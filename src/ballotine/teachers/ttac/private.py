@@ -19,9 +19,9 @@ import numpy as np
 
 from ballotine.errors import LedgerMismatchError, ParameterError, RunFolderError
 from ballotine.files import produce_atomic
+from ballotine.ledger import Charge, Ledger, Mode, Share
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import ClippedSum, Event
-from ballotine.privacy.ledger import Charge, Ledger, Mode, Share
 from ballotine.teachers.ttac.local import Weights
 from ballotine.types import FloatArray, IntArray
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ballotine.ledger.charge import Charge, cost_of
 from ballotine.privacy.guarantee import Budget, round_up
-from ballotine.privacy.ledger.charge import Charge, cost_of
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.voting.individual.convert import epsilons
 from ballotine.voting.individual.setting import allowances

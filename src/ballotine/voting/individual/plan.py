@@ -10,8 +10,8 @@ import numpy as np
 
 from ballotine.data.partition import Partition
 from ballotine.errors import DataError, ParameterError
+from ballotine.ledger.charge import Charge, Share
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger.charge import Charge, Share
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import BoolArray, IntArray
 from ballotine.voting.individual.dealing import Table, count, deal_apart, deal_copies

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ballotine.errors import BudgetError, ParameterError
+from ballotine.ledger.charge import cost_of
 from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger.charge import cost_of
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.privacy.plan import NEAR_ORDERS
 from ballotine.privacy.reach import ONE_VOTE, Reach

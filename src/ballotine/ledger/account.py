@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ballotine.errors import LedgerTamperedError
+from ballotine.ledger.charge import Charge, Events, Share, cost_of
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger.charge import Charge, Events, Share, cost_of
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray, IntArray
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ballotine.ledger import Ledger, verify
+from ballotine.ledger.charge import cost_of
 from ballotine.noise import NoiseSource, SecureNoise, SeededNoise
-from ballotine.privacy.ledger import Ledger, verify
-from ballotine.privacy.ledger.charge import cost_of
 from ballotine.voting import Answerer, ConfidentGNMax, GNMax, Mechanism
-from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, CLASSES, count, queries
 
 POOL = queries(600)
 KILLS_PER_LEDGER = 10

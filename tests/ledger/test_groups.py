@@ -17,12 +17,12 @@ from ballotine.errors import (
     LedgerTamperedError,
     ParameterError,
 )
+from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, verify
 from ballotine.privacy import conversion
 from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import Charge, Ledger, Mode, Share, Terms, verify
 from ballotine.types import ABSTAIN, IntArray
-from tests.privacy.ledger.conftest import queries
+from tests.ledger.conftest import queries
 
 CHECK = GaussianCheck(30.0)
 LIGHT, HEAVY = GaussianArgmax(20.0, 3, 0.5), GaussianArgmax(20.0, 3, 2.0)

@@ -8,8 +8,8 @@ from enum import StrEnum
 from typing import Any
 
 from ballotine.errors import ParameterError
+from ballotine.ledger.charge import EVERYONE
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger.charge import EVERYONE
 
 
 class Mode(StrEnum):

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from ballotine.errors import LedgerTamperedError
+from ballotine.ledger import Anchor, Ledger, verify
 from ballotine.noise import SecureNoise
-from ballotine.privacy.ledger import Anchor, Ledger, verify
 from ballotine.voting import Answerer, GNMax
-from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, CLASSES, count, queries
 
 
 def spend(path: Path, number: int, start: int = 0) -> Anchor:

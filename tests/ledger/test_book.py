@@ -19,16 +19,16 @@ from ballotine.errors import (
     LedgerTamperedError,
     UnknownEventError,
 )
+from ballotine.ledger import EVERYONE, Charge, Ledger, schema
+from ballotine.ledger.account import filter_order
 from ballotine.noise import SecureNoise
 from ballotine.privacy import conversion
 from ballotine.privacy.events import GaussianArgmax, GaussianCheck, from_json
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import EVERYONE, Charge, Ledger, schema
-from ballotine.privacy.ledger.account import filter_order
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
 from ballotine.voting import Answerer, ConfidentGNMax, GNMax
-from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, CLASSES, count, queries
 
 ARGMAX = GaussianArgmax(20.0, 3)
 CHECK = GaussianCheck(30.0)

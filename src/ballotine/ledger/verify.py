@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from ballotine.errors import LedgerError, LedgerTamperedError
-from ballotine.privacy.ledger import chain, schema
-from ballotine.privacy.ledger.book import Ledger
-from ballotine.privacy.ledger.chain import Anchor, Entry
-from ballotine.privacy.ledger.spending import Spending, charge_from, reservation_digest
-from ballotine.privacy.ledger.terms import Mode
+from ballotine.ledger import chain, schema
+from ballotine.ledger.book import Ledger
+from ballotine.ledger.chain import Anchor, Entry
+from ballotine.ledger.spending import Spending, charge_from, reservation_digest
+from ballotine.ledger.terms import Mode
 
 
 @dataclass(frozen=True)

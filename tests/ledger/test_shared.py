@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ballotine.ledger import Charge, Ledger, verify
 from ballotine.noise import SecureNoise
-from ballotine.privacy.ledger import Charge, Ledger, verify
 from ballotine.types import IntArray
 from ballotine.voting import Answerer, GNMax, Tallies
-from tests.privacy.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, CLASSES, count, queries
 
 Results = Any  # a multiprocessing queue
 MECHANISM = GNMax(80.0)  # about 2,900 answers: every meeting is at least one interleaving

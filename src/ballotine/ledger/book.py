@@ -21,26 +21,26 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ballotine.errors import LedgerError, LedgerMismatchError, LedgerTamperedError
-from ballotine.privacy.events import Event
-from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.ledger import chain, schema
-from ballotine.privacy.ledger.account import check_realised
-from ballotine.privacy.ledger.answers import (
+from ballotine.ledger import chain, schema
+from ballotine.ledger.account import check_realised
+from ballotine.ledger.answers import (
     Answer,
     answered,
     as_answers,
     decode_answer,
     encode_answer,
 )
-from ballotine.privacy.ledger.chain import Anchor, Entry
-from ballotine.privacy.ledger.charge import EVERYONE, Charge, Events
-from ballotine.privacy.ledger.spending import (
+from ballotine.ledger.chain import Anchor, Entry
+from ballotine.ledger.charge import EVERYONE, Charge, Events
+from ballotine.ledger.spending import (
     Spending,
     charge_to,
     released_to,
     reservation_digest,
 )
-from ballotine.privacy.ledger.terms import Terms
+from ballotine.ledger.terms import Terms
+from ballotine.privacy.events import Event
+from ballotine.privacy.guarantee import Budget
 from ballotine.types import BoolArray, IntArray
 
 Fingerprint = Callable[[bytes], str]

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from ballotine.errors import InsufficientBudgetError, LedgerTamperedError, ParameterError
+from ballotine.ledger import chain
+from ballotine.ledger.account import Account, Realised, Tab
+from ballotine.ledger.chain import Entry
+from ballotine.ledger.charge import EVERYONE, Charge, Share, cost_of
+from ballotine.ledger.terms import Mode, Terms
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import from_json
 from ballotine.privacy.guarantee import round_up
-from ballotine.privacy.ledger import chain
-from ballotine.privacy.ledger.account import Account, Realised, Tab
-from ballotine.privacy.ledger.chain import Entry
-from ballotine.privacy.ledger.charge import EVERYONE, Charge, Share, cost_of
-from ballotine.privacy.ledger.terms import Mode, Terms
 from ballotine.types import FloatArray
 
 
