@@ -90,7 +90,7 @@ def account(
     rule = typed.rule()
     saved = typed.votes(rule)
     plan = typed.plan(rule, saved)
-    accountant = Accountant(rule, bounds, source(seed), plan=plan)  # type: ignore[arg-type]
+    accountant = Accountant(plan, bounds, source(seed))  # type: ignore[arg-type]
     points: list[dict[str, Any]] = []
     for chunk in saved.chunks():
         readings, answered = accountant.add(

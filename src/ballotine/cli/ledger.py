@@ -35,7 +35,7 @@ def show(
     from ballotine.privacy.guarantee import round_up
 
     with Ledger.existing(find(path)) as ledger:
-        spending, runs = ledger.spending(), by_run(ledger)
+        spending = ledger.spending()
         facts: dict[str, Any] = {
             "ledger": ledger.identity,
             "budget": {"epsilon": ledger.budget.epsilon, "delta": ledger.budget.delta},
@@ -49,7 +49,10 @@ def show(
             "groups": group_facts(spending),
             "published": spending.statement,
             "head": {"seq": ledger.head().seq, "hash": ledger.head().hash},
-            "runs": runs,
+            "refused": spending.refused,
+            "void": spending.void,
+            "doubted": spending.doubted or None,
+            "runs": list(spending.runs.values()),
         }
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
@@ -59,15 +62,19 @@ def show(
         markup=False,
         soft_wrap=True,
     )
+    if facts["doubted"]:
+        console.print(f"note: {facts['doubted']}", markup=False, soft_wrap=True)
     if len(facts["groups"]) > 1:
         view = Table("group", "budget ε", "charged ε", "holds ε")
         for group in facts["groups"]:
-            numbers = [f"{group[k]:g}" for k in ("budget", "charged_epsilon", "guaranteed_epsilon")]
+            numbers = [
+                _number(group[k]) for k in ("budget", "charged_epsilon", "guaranteed_epsilon")
+            ]
             view.add_row(plain(group["group"]), *numbers)
         console.print(view)
     columns = ["asked", "recorded", "answered", *(["rounds"] if facts["rounds"] else [])]
     table = Table("run", "first entry", *columns)
-    for run in runs:
+    for run in facts["runs"]:
         numbers = [str(run[key]) for key in columns]
         table.add_row(plain(run["run"]), plain(run["first"]), *numbers)
     console.print(table)
@@ -102,6 +109,24 @@ def verify(
 
 
 @app.command()
+def void(
+    path: LedgerPath,
+    why: Annotated[str, typer.Option(help="The reason, for whoever reads the ledger later.")],
+) -> None:
+    """Give up reservations of sessions that ended in order before any noise was drawn.
+
+    Their cost is free again, and no answer to them is accepted any more. Reservations of
+    sessions that were killed stay charged: nobody knows what they had drawn.
+    """
+    from ballotine.ledger import Ledger
+
+    with Ledger.existing(find(path), write=True) as ledger:
+        number, pending = ledger.void(why), ledger.spending().pending
+    left = f"; {pending} others stay charged" if pending else ""
+    console.print(f"{number} reservations given up{left}", markup=False)
+
+
+@app.command()
 def export(
     path: LedgerPath,
     out: Annotated[
@@ -115,7 +140,7 @@ def export(
     from ballotine.ledger import Ledger
 
     with Ledger.existing(find(path)) as ledger:
-        lines = [json.dumps(vars(entry), sort_keys=True) for entry in ledger.entries()]
+        lines = [json.dumps(entry.to_dict(), sort_keys=True) for entry in ledger.entries()]
     if out is None:
         typer.echo("\n".join(lines))
     else:
@@ -133,6 +158,10 @@ def find(path: Path) -> Path:
     if not found.is_file():
         raise LedgerError(f"{path} holds no ledger")
     return found
+
+
+def _number(value: float | None) -> str:
+    return "nothing" if value is None else f"{value:g}"
 
 
 def _finite(epsilon: float) -> float | None:
@@ -162,34 +191,9 @@ def group_facts(spending: Spending) -> list[dict[str, Any]]:
         {
             "group": name,
             "budget": account.budget.epsilon,
-            "guaranteed_epsilon": round_up(account.guaranteed_epsilon()),
+            "guaranteed_epsilon": _finite(spending.guaranteed()[name]),
             "charged_epsilon": round_up(account.epsilon()),
             "filter_order": account.order,
         }
         for name, account in spending.accounts.items()
     ]
-
-
-_NOTHING = {"asked": 0, "recorded": 0, "answered": 0, "rounds": 0}
-
-
-def by_run(ledger: Any) -> list[dict[str, Any]]:
-    """Totals per run, in the order of their first entry."""
-    from ballotine.ledger.spending import charge_from
-
-    runs: dict[str, dict[str, Any]] = {}
-    for entry in ledger.entries():
-        if entry.kind not in ("reserve", "record"):
-            continue
-        name = str(entry.payload["run"])
-        totals = runs.setdefault(name, {"run": name, "first": entry.time, **_NOTHING})
-        stored = entry.payload["events" if entry.kind == "reserve" else "reserved_as"]
-        if charge_from(stored).is_training:
-            # A round is counted once it is paid: whether its release was recorded or not.
-            totals["rounds"] += entry.payload["queries"] if entry.kind == "reserve" else 0
-        elif entry.kind == "reserve":
-            totals["asked"] += entry.payload["queries"]
-        else:
-            totals["recorded"] += entry.payload["queries"]
-            totals["answered"] += entry.payload["answered"]
-    return list(runs.values())

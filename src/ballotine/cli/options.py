@@ -34,8 +34,9 @@ Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the noise; secure noise when absent.")
 ]
 Queries = Annotated[int | None, typer.Option(min=1, help="Only the first so many queries.")]
-Classes = Annotated[
-    int | None, typer.Option(min=2, help="Number of classes; read from the votes if absent.")
+Classes = Annotated[int | None, typer.Option(min=2, help="Number of classes, as public knowledge.")]
+IsBallots = Annotated[
+    bool, typer.Option("--ballots", help="The file holds ballots, even if they look like counts.")
 ]
 IsTallies = Annotated[bool, typer.Option("--tallies", help="The file holds counts, not ballots.")]
 Labels = Annotated[

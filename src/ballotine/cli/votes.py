@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from ballotine.errors import ParameterError
 
 if TYPE_CHECKING:
     from ballotine.voting import Mechanism
-    from ballotine.voting.individual import IndividualPlan
+    from ballotine.voting.individual import Plan
     from ballotine.voting.saved import SavedVotes
 
 
@@ -37,6 +38,7 @@ class Typed:
     groups: Path | None = None
     group_budgets: str | None = None
     individual: str = "weighting"
+    ballots: bool = False
 
     def rule(self) -> Mechanism:
         """The mechanism with the parameters it takes."""
@@ -59,10 +61,18 @@ class Typed:
             tallies=self.tallies,
             queries=self.queries,
             thresholds=self.label_threshold,
+            ballots=self.ballots,
         )
 
-    def plan(self, mechanism: Mechanism, votes: SavedVotes) -> IndividualPlan | None:
-        """Individual budgets, if groups were given."""
+    def plan(self, mechanism: Mechanism, votes: SavedVotes, epsilon: float = math.inf) -> Plan:
+        """Who voted and pays what: everyone alike, or by group.
+
+        Args:
+            mechanism: what answers.
+            votes: the file.
+            epsilon: the budget for everyone, if there is one.
+        """
+        from ballotine.voting import Plan
         from ballotine.voting.individual.saved import (
             group_names,
             parse_budgets,
@@ -73,7 +83,9 @@ class Typed:
         if (self.groups is None) != (self.group_budgets is None):
             raise ParameterError("give --weights and --group-budgets together, or neither")
         if self.groups is None or self.group_budgets is None:
-            return None
+            return Plan.standard_of(mechanism, votes.teachers, self.delta, epsilon)
+        if math.isfinite(epsilon):
+            raise ParameterError("give one ε for everyone, or one per group, not both")
         rows = read_groups(self.groups)
         budgets = parse_budgets(self.group_budgets, group_names(rows))
         return plan_saved(

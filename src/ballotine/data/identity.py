@@ -41,6 +41,17 @@ class Records:
         seal.update(_sorted_digests(self.digests))
         return seal.hexdigest()
 
+    def grouped(self, groups: Labels, key: bytes) -> str:
+        """A name for who is in which group, whatever the order of the records; needs the key."""
+        if len(groups) != self.count:
+            raise DataError(f"there are {self.count} records but {len(groups)} groups")
+        names = {name: hashlib.sha256(str(name).encode()).digest() for name in set(groups.tolist())}
+        pairs = sorted(
+            self.digests[_DIGEST * place : _DIGEST * (place + 1)] + names[name]
+            for place, name in enumerate(groups.tolist())
+        )
+        return hmac.digest(key, b"ballotine groups\n" + b"".join(pairs), "sha256").hex()
+
 
 def fingerprint(X: Table, y: Labels | None, salt: bytes) -> str:
     """A name for the multiset of records (features and label text), secret without the salt.

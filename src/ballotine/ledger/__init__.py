@@ -1,25 +1,35 @@
-"""The ledger: durable, append-only, tamper-evident; one per data set."""
+"""The ledger: durable, append-only, tamper-evident; one per data set.
 
-from ballotine.ledger.book import Fingerprint, Ledger
-from ballotine.ledger.chain import Anchor, Entry
+`entries` are chained, a `store` keeps them, `spending` says what they add up to, and `book`
+decides what may be written.
+"""
+
+from ballotine.ledger.binding import Binding, pool_digest
+from ballotine.ledger.book import Grant, Ledger
 from ballotine.ledger.charge import EVERYONE, Charge, Events, Share
+from ballotine.ledger.entries import Anchor, Entry
+from ballotine.ledger.founding import Fingerprint
 from ballotine.ledger.spending import Spending
-from ballotine.ledger.terms import Mode, Terms
+from ballotine.ledger.terms import Mode, Promise, Terms
 from ballotine.ledger.verify import Verified, read_anchor, verify
 
 __all__ = [
     "EVERYONE",
     "Anchor",
+    "Binding",
     "Charge",
     "Entry",
     "Events",
     "Fingerprint",
+    "Grant",
     "Ledger",
     "Mode",
+    "Promise",
     "Share",
     "Spending",
     "Terms",
     "Verified",
+    "pool_digest",
     "read_anchor",
     "verify",
 ]

@@ -1,122 +1,165 @@
-"""What one group of records was charged, and what its budget still allows.
-
-The stop rule is a Rényi filter. Its order is fixed by the first reservation, before any
-answer exists, as the order that affords most queries of that kind. Adaptive composition
-at one fixed order needs no assumption on how later queries are chosen (Feldman and
-Zrnic 2021, Theorem 4.3, for data-independent costs): as long as the sum at that order
-stays below the allowance, everything released together is (ε, δ)-private.
-"""
+"""What one group of records was charged, and what its budget still allows."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from ballotine.errors import LedgerTamperedError
-from ballotine.ledger.charge import Charge, Events, Share, cost_of
+from ballotine.ledger.charge import Count, Events, Share, cost_of, price_of
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
-from ballotine.privacy.events import Event
+from ballotine.privacy.events import Event, from_json
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.orders import DEFAULT_ORDERS, widen
-from ballotine.types import FloatArray, IntArray
+from ballotine.types import FloatArray
 
 SAFETY = 1.0 - 1e-12  # sums of floating-point costs are rounded against the asker
 
-Realised = Mapping[Event, IntArray]
-"""How often each event was released about a record of each unit, shape (units,)."""
+Realised = Mapping[Event, Count]
+"""How often each event was released about a record of each unit."""
 
 
 @dataclass
 class Tab:
-    """Queries charged alike: asked, recorded, and what the recorded ones released."""
+    """Queries of one account: asked, settled, and what the settled ones released.
+
+    Attributes:
+        share: what a query costs this group.
+        asked: how many were reserved.
+        settled: how often each unit voted on queries that are answered, or void.
+        void: how often each unit would have voted on queries that were given up undrawn.
+        released: what the answered ones released.
+        doubted: what a query costs each group, where it is not known which group a record was
+            in or who took which turn: every query then costs every record the most.
+    """
 
     share: Share
     asked: int = 0
-    recorded: IntArray = field(init=False)
-    released: dict[Event, IntArray] = field(default_factory=dict)
+    settled: Count = 0
+    void: Count = 0
+    released: dict[Event, Count] = field(default_factory=dict)
+    doubted: tuple[Events, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.recorded = np.zeros(self.share.units, dtype=np.int64)
-
-    def record(self, votes: IntArray, realised: Realised) -> None:
-        """Replace the worst case of recorded queries by what they did release."""
+    def settle(self, votes: Count, realised: Realised) -> None:
+        """Replace the worst case of settled queries by what they did release."""
         check_realised(realised, self.share.events, votes)
-        if np.any(self.recorded + votes > self.share.votes_after(self.asked)):
+        settled = self.settled + votes
+        if _any_above(settled, self.share.votes_after(self.asked)):
             raise LedgerTamperedError("the ledger answers queries that were never reserved")
-        self.recorded = self.recorded + votes
+        self.settled = settled
         for event, times in realised.items():
             self.released[event] = self.released.get(event, 0) + times
 
-    def costs(self, orders: FloatArray) -> FloatArray:
-        """What each unit was charged, pending queries in full, shape (units, orders)."""
-        pending = self.share.votes_after(self.asked) - self.recorded
-        return self.released_cost(orders) + pending[:, None] * cost_of(self.share.events, orders)
-
-    def released_cost(self, orders: FloatArray) -> FloatArray:
-        """What the recorded queries cost each unit, shape (units, orders)."""
-        total = np.zeros((self.share.units, len(orders)))
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """What the unit that was charged most was charged, pending queries in full."""
+        if self.doubted:
+            return self.worst(orders)
+        pending = self.share.votes_after(self.asked) - self.settled
+        total = np.multiply.outer(pending, cost_of(self.share.events, orders))
         for event, times in self.released.items():
-            total += times[:, None] * event.cost(orders)
-        return total
+            total = total + np.multiply.outer(times, cost_of((event,), orders))
+        return _most_of_units(total)
 
     def worst(self, orders: FloatArray) -> FloatArray:
         """What the asked queries would cost had all of them been answered."""
-        most = int(self.share.votes_after(self.asked).max())
+        if self.doubted:
+            curves = np.stack([cost_of(events, orders) for events in self.doubted])
+            dearest: FloatArray = self.asked * curves.max(axis=0)
+            return dearest
+        votes = self.share.votes_after(self.asked) - self.void
+        most: int = _most(votes)
         return most * cost_of(self.share.events, orders)
+
+    def cost_at(self, order: float, more: int = 0) -> float:
+        """The cost at one order, were so many further queries asked."""
+        asked = self.asked + more
+        if self.doubted:
+            return asked * max(_price(events, order) for events in self.doubted)
+        pending = self.share.votes_after(asked) - self.settled
+        total = pending * _price(self.share.events, order)
+        for event, times in self.released.items():
+            total = total + times * price_of(event, order)
+        return float(_most(total))
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain values, for a checkpoint."""
+        return {
+            "asked": self.asked,
+            "released": [[event.to_json(), plain(n)] for event, n in self.released.items()],
+            "settled": plain(self.settled),
+            "void": plain(self.void),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take the numbers of a checkpoint."""
+        self.asked = int(state["asked"])
+        self.settled, self.void = counted(state["settled"]), counted(state["void"])
+        self.released = {from_json(text): counted(times) for text, times in state["released"]}
 
 
 @dataclass
 class Account:
-    """A running sum over the entries of one ledger, for one group."""
+    """A running sum over the entries of one ledger, for one group.
+
+    Attributes:
+        budget: what the group was promised.
+        order: of the stop rule; None in a ledger of version 0.1 before its first query.
+        tabs: by the account that a query belongs to.
+        extra: what else was released about everyone, such as a published ε.
+    """
 
     budget: Budget
     order: float | None = None
-    tabs: dict[Charge, Tab] = field(default_factory=dict)
+    tabs: dict[int, Tab] = field(default_factory=dict)
     extra: Counter[Event] = field(default_factory=Counter)
 
     def cost(self, orders: FloatArray) -> FloatArray:
         """Realised costs of what was recorded, worst-case costs of what is pending."""
-        return self._plus_extra(orders, [tab.costs(orders).max(axis=0) for tab in self._used()])
+        return self._plus_extra(orders, [tab.cost(orders) for tab in self._used()])
 
     def worst_cost(self, orders: FloatArray) -> FloatArray:
         """What everything asked would cost had every query been answered."""
         return self._plus_extra(orders, [tab.worst(orders) for tab in self._used()])
 
+    def cost_at(self, order: float) -> float:
+        """The cost at one order."""
+        total = sum(tab.cost_at(order) for tab in self._used())
+        return total + sum(times * price_of(event, order) for event, times in self.extra.items())
+
     def epsilon(self) -> float:
         """ε of the realised cost, at the best order: the meter, not the promise."""
         return best_epsilon(self.cost, self.budget.delta)[0]
 
-    def guaranteed_epsilon(self) -> float:
-        """ε that holds: the ceiling, or less if the worst case of what was asked is less."""
-        return min(self.budget.epsilon, best_epsilon(self.worst_cost, self.budget.delta)[0])
+    def worst_epsilon(self) -> float:
+        """ε of everything asked, had every query been answered."""
+        return best_epsilon(self.worst_cost, self.budget.delta)[0]
 
-    def filter_order(self, events: Events) -> float:
-        """The order of the stop rule: fixed already, or the one that affords most queries."""
-        return filter_order(events, self.budget) if self.order is None else self.order
-
-    def affordable(self, charge: Charge, share: Share, most: int) -> int:
-        """How many more queries charged like this the budget allows, up to ``most``."""
-        at = np.array([self.filter_order(share.events)])
-        tab = self.tabs.get(charge, Tab(share))
-        each, spent = float(cost_of(share.events, at)[0]), tab.released_cost(at)[:, 0]
-        now = spent + each * (share.votes_after(tab.asked) - tab.recorded)
-        left = self._allowance(at) - (float(self.cost(at)[0]) - float(now.max()))
+    def affordable(self, tab: Tab, most: int) -> int:
+        """How many more queries on this tab the budget allows, up to ``most``."""
+        order = self._order()
+        held = any(tab is own for own in self.tabs.values())
+        before = tab.cost_at(order) if held else 0.0
+        left = self._allowance() - (self.cost_at(order) - before)
         low, high = 0, most + 1  # ``low`` fits, ``high`` does not or is not asked for
         while high - low > 1:
             middle = (low + high) // 2
-            then = spent + each * (share.votes_after(tab.asked + middle) - tab.recorded)
-            fits = float(then.max()) <= left
+            fits = tab.cost_at(order, middle) <= left
             low, high = (middle, high) if fits else (low, middle)
         return low
 
+    def affords(self, events: Events) -> bool:
+        """Whether the budget allows one more release of these events about everyone."""
+        order = self._order()
+        return self.cost_at(order) + _price(events, order) <= self._allowance()
+
     def left(self, events: Events) -> tuple[float, float]:
         """The cost of one more query at the filter's order, and what is left there."""
-        at = np.array([self.filter_order(events)])
-        return float(cost_of(events, at)[0]), float(self._allowance(at) - self.cost(at)[0])
+        order = self._order()
+        return _price(events, order), self._allowance() - self.cost_at(order)
 
     def exceeded(self) -> bool:
         """Whether the cost is above the promise, which no honest entry makes it."""
@@ -124,9 +167,15 @@ class Account:
             return False
         at = np.array([self.order])
         allowed = conversion.allowance(at, self.budget.epsilon, self.budget.delta)
-        return bool(self.cost(at)[0] > allowed[0])
+        return self.cost_at(self.order) > float(allowed[0])
 
-    def _allowance(self, at: FloatArray) -> float:
+    def _order(self) -> float:
+        if self.order is None:
+            raise LedgerTamperedError("the ledger has lost its stop rule")
+        return self.order
+
+    def _allowance(self) -> float:
+        at = np.array([self._order()])
         allowed = conversion.allowance(at, self.budget.epsilon, self.budget.delta)
         return float(allowed[0]) * SAFETY
 
@@ -138,26 +187,59 @@ class Account:
         for part in parts:
             total = total + part
         for event, times in self.extra.items():
-            total = total + times * event.cost(orders)
+            total = total + times * cost_of((event,), orders)
         return total
 
 
-def filter_order(events: Events, budget: Budget) -> float:
-    """The order at which the budget affords most queries of this kind."""
-    orders = widen(DEFAULT_ORDERS)
-    allowance = conversion.allowance(orders, budget.epsilon, budget.delta)
-    return float(orders[int(np.argmax(allowance / cost_of(events, orders)))])
-
-
-def check_realised(realised: Realised, events: Events, votes: IntArray) -> None:
+def check_realised(realised: Realised, events: Events, votes: Count) -> None:
     """What was released may be part of what was reserved, never more."""
     room = {event: times * votes for event, times in Counter(events).items()}
     # Events over many labels first: what has room for them has room for fewer labels.
     for event in sorted(realised, key=lambda event: -getattr(event, "labels", 0)):
         wanted = realised[event]
+        if _any_above(0, wanted):
+            raise LedgerTamperedError("the ledger records an impossible release")
         for reserved, free in room.items():
             if reserved.covers(event):
-                used = np.minimum(wanted, free)
+                used = _less(wanted, free)
                 room[reserved], wanted = free - used, wanted - used
-        if np.any(wanted > 0) or np.any(realised[event] < 0):
+        if _any_above(wanted, 0):
             raise LedgerTamperedError("the ledger records more releases than were reserved")
+
+
+def plain(count: Count) -> int | list[int]:
+    """A count as the ledger stores it."""
+    return count if isinstance(count, int) else [int(number) for number in count]
+
+
+def counted(stored: Any) -> Count:
+    """A stored count."""
+    numbers = stored if isinstance(stored, list) else [stored]
+    if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers):
+        raise LedgerTamperedError("the ledger holds an impossible count")
+    return np.array(numbers, dtype=np.int64) if isinstance(stored, list) else int(stored)
+
+
+def _price(events: Events, order: float) -> float:
+    return sum(price_of(event, order) for event in events)
+
+
+def _most(count: Any) -> Any:
+    return count.max() if isinstance(count, np.ndarray) else count
+
+
+def _most_of_units(costs: FloatArray) -> FloatArray:
+    found: FloatArray = costs.max(axis=0) if costs.ndim == 2 else costs
+    return found
+
+
+def _less(one: Count, other: Count) -> Count:
+    if isinstance(one, int) and isinstance(other, int):
+        return min(one, other)
+    smaller: Count = np.minimum(one, other)
+    return smaller
+
+
+def _any_above(one: Count, other: Count) -> bool:
+    above = one > other
+    return above if isinstance(above, bool) else bool(np.any(above))

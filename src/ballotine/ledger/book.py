@@ -10,19 +10,18 @@ the same query the first to record wins and the other returns the winner's answe
 from __future__ import annotations
 
 import hmac
-import secrets
-import sqlite3
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ballotine.errors import LedgerError, LedgerMismatchError, LedgerTamperedError
-from ballotine.ledger import chain, schema
-from ballotine.ledger.account import check_realised
+from ballotine.ledger import entries as chain
+from ballotine.ledger.account import check_realised, plain
 from ballotine.ledger.answers import (
     Answer,
     answered,
@@ -30,84 +29,138 @@ from ballotine.ledger.answers import (
     decode_answer,
     encode_answer,
 )
-from ballotine.ledger.chain import Anchor, Entry
-from ballotine.ledger.charge import EVERYONE, Charge, Events
-from ballotine.ledger.spending import (
-    Spending,
-    charge_to,
-    released_to,
-    reservation_digest,
-)
-from ballotine.ledger.terms import Terms
+from ballotine.ledger.binding import Binding, pool_digest, reservation_digest
+from ballotine.ledger.charge import EVERYONE, Charge, Count, Events
+from ballotine.ledger.entries import Anchor, Entry
+from ballotine.ledger.founding import Fingerprint, bring_up_to_date
+from ballotine.ledger.refusal import refusal
+from ballotine.ledger.spending import OTHER_QUERIES, Spending, released_to
+from ballotine.ledger.sqlite import SqliteStore
+from ballotine.ledger.store import Pen, Query, Store, View
+from ballotine.ledger.terms import Promise, Terms
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
-from ballotine.types import BoolArray, IntArray
+from ballotine.types import IntArray
 
-Fingerprint = Callable[[bytes], str]
-"""Gives the fingerprint of the private data under a salt that only the ledger knows."""
-
-Promise: TypeAlias = Terms | Budget | Mapping[str, Budget]
+Asked: TypeAlias = Promise | Budget | Mapping[str, Budget]
 Realise = Callable[[IntArray, str], Counter[Event]]
 """Gives the events that a set of answers really released about the records of a group."""
 
 DEFAULT_WAIT = 30.0
-LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
+BETWEEN_CHECKPOINTS = 1000
+"""Entries; more of them where what a checkpoint must hold is large."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Queries that may be answered now: their worst case is paid for.
+
+    Attributes:
+        ids: their names, in the order they were asked.
+        turns: their numbers among the queries of their account, which say who votes.
+        refused: how many others the budget did not allow.
+    """
+
+    binding: Binding
+    queries: tuple[Query, ...]
+    fresh: tuple[Query, ...]
+    refused: int
+
+    @property
+    def ids(self) -> list[bytes]:
+        """The names of the queries."""
+        return [query.id for query in self.queries]
+
+    @property
+    def turns(self) -> IntArray:
+        """Which turn each query is."""
+        return np.array([query.turn for query in self.queries], dtype=np.int64)
 
 
 class Ledger:
     """An append-only record of privacy spent, shared by all runs on one data set."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
-        self._connection = connection
-        self._path = path
+    def __init__(self, store: Store, promise: Promise | None = None) -> None:
+        self._store = store
+        self._promise = promise
         self._sealed = False
         self._head = Anchor("", 0, chain.GENESIS)
-        self._refresh()
+        self._checkpoint = 0
+        with self._store.reading() as view:
+            self._refresh(view)
 
     @classmethod
     def open(
         cls,
         path: str | Path | None,
-        promise: Promise,
+        asked: Asked,
         fingerprint: Fingerprint | None = None,
         *,
         wait: float = DEFAULT_WAIT,
     ) -> Ledger:
         """Open the ledger of a data set, creating it on first use.
 
+        A ledger that has paid for nothing yet takes another promise; any other keeps its own.
+
         Args:
             path: the file, or None for a ledger that lives and dies with this process.
-            promise: a budget for everyone, one per group, or terms; an existing ledger must
+            asked: a budget for everyone, one per group, or a promise; an existing ledger must
                 have been opened with the same.
             fingerprint: tells whether the data is the ledger's; None skips the question.
             wait: seconds to wait for another process that holds the file.
         """
-        where = None if path is None else Path(path)
-        terms = Terms.of(promise)
-        connection = schema.connect(where, wait)
+        promise = Terms.of(asked) if isinstance(asked, Budget | Mapping) else asked
+        store = SqliteStore.open(None if path is None else Path(path), wait)
         try:
-            with schema.transaction(connection, where):
-                if connection.execute("SELECT count(*) FROM meta").fetchone()[0] == 0:
-                    _found(connection, terms, fingerprint)
-            ledger = cls(connection, where)
-            ledger._require_same(terms, fingerprint)
+            bring_up_to_date(store, promise, fingerprint)
+            ledger = cls(store, promise)
+            ledger._require_data(fingerprint)
+            ledger._require_promise()
         except BaseException:
-            connection.close()
+            store.close()
             raise
         return ledger
 
     @classmethod
-    def existing(cls, path: str | Path, *, wait: float = DEFAULT_WAIT) -> Ledger:
-        """Open a ledger that must exist, with whatever budget it promises."""
-        where = Path(path)
-        if not where.is_file() or where.stat().st_size == 0:
-            raise LedgerError(f"there is no ledger at {where}")
-        return cls(schema.connect(where, wait), where)
+    def existing(
+        cls, path: str | Path, *, write: bool = False, wait: float = DEFAULT_WAIT
+    ) -> Ledger:
+        """Open a ledger that must exist, with whatever budget it promises.
+
+        Args:
+            path: the file.
+            write: whether something is to be written; else not a byte of the file changes.
+            wait: seconds for which a writer waits for another one.
+        """
+        store = SqliteStore.read_only(Path(path))
+        if not write:
+            return cls._over(store)
+        store.close()
+        store = SqliteStore.open(Path(path), wait)
+        try:
+            bring_up_to_date(store, None, None)
+        except BaseException:
+            store.close()
+            raise
+        return cls._over(store)
+
+    @classmethod
+    def _over(cls, store: Store) -> Ledger:
+        try:
+            return cls(store)
+        except BaseException:
+            store.close()
+            raise
 
     @property
     def path(self) -> Path | None:
         """The file, or None for a ledger in memory."""
-        return self._path
+        return self._store.path
+
+    @property
+    def store(self) -> Store:
+        """Where the entries live."""
+        return self._store
 
     @property
     def terms(self) -> Terms:
@@ -126,111 +179,176 @@ class Ledger:
 
     def head(self) -> Anchor:
         """Where the chain stands now."""
-        self._refresh()
+        self.spending()
         return self._head
 
     def spending(self) -> Spending:
         """What the entries add up to now."""
-        self._refresh()
+        with self._store.reading() as view:
+            self._refresh(view)
         return self._spending
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read inside speaks of one moment, whoever writes meanwhile."""
+        with self._store.reading() as view:
+            self._refresh(view)
+            yield
+
+    def agree(self, promise: Promise, fingerprint: Fingerprint | None = None) -> None:
+        """Go on under this promise, if the ledger has it, or has paid for nothing yet."""
+        self._require_data(fingerprint)
+        bring_up_to_date(self._store, promise, None)
+        self._promise = None
+        self.spending()
+        self._promise = promise
+        self._require_promise()
 
     def entries(self) -> Iterator[Entry]:
         """All entries, each checked against the chain."""
-        with schema.translated(self._path):
-            yield from chain.read(self._connection, 0, chain.GENESIS)
+        with self._store.reading() as view:
+            yield from chain.chained(view.rows(), 0, chain.GENESIS)
+
+    def checkpoints(self) -> Iterator[Spending]:
+        """What the entries added up to from time to time."""
+        with self._store.reading() as view:
+            for row in view.of_kind("checkpoint"):
+                yield Spending.from_state(chain.read(row).payload)
 
     def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
         """Stored answers of those queries that have one."""
-        stored = self._reserved(ids).items()
-        return {query: decode_answer(row[0]) for query, row in stored if row[0] is not None}
+        with self._store.reading() as view:
+            return _answers_in(view, ids)
 
     def pending(self, ids: Sequence[bytes]) -> set[bytes]:
         """Those queries that were reserved, by whatever run, and not answered yet."""
-        return {query for query, row in self._reserved(ids).items() if row[0] is None}
+        with self._store.reading() as view:
+            found = view.queries(ids).values()
+            return {q.id for q in found if q.answer is None and not q.idle}
 
-    def turns(self, ids: Sequence[bytes]) -> IntArray:
-        """The turn of each reserved query: its number among those charged alike."""
-        stored = self._reserved(ids)
-        return np.array([stored[query][1] for query in ids], dtype=np.int64)
-
-    def reserve(self, ids: Sequence[bytes], charge: Charge | Events, *, run: str = "") -> BoolArray:
+    def reserve(self, ids: Sequence[bytes], binding: Binding, *, run: str = "") -> Grant:
         """Set aside the worst-case cost of new queries, first come first served.
 
-        Returns which of the queries may be answered now: those reserved here and those
-        that were reserved before (by an interrupted run) and never answered. As soon as
-        one new query does not fit the budget, it and all new ones after it are refused.
+        Queries that were reserved before (by an interrupted run) and never answered may be
+        answered too. As soon as one new query does not fit the budget, it and all new ones
+        after it are refused, and the ledger notes that its budget has ended.
         """
-        self._require_open()
-        charge = as_charge(charge)
-        with schema.transaction(self._connection, self._path):
-            self._refresh()
-            allowed = set(self._reserved(ids))
-            fresh = [query for query in dict.fromkeys(ids) if query not in allowed]
-            granted = fresh[: self._spending.affordable(charge, len(fresh))]
-            if granted:
-                self._write_reservation(granted, charge, run)
-        self._refresh()
-        allowed.update(granted)
-        return np.array([query in allowed for query in ids], dtype=bool)
+        with self._writing() as pen:
+            wanted = list(dict.fromkeys(ids))
+            held = pen.queries(wanted)
+            self._give_up(
+                pen, [query for query in held.values() if query.idle and not query.answer]
+            )
+            held = {name: query for name, query in held.items() if query.answer or not query.idle}
+            number = self._spending.number_of(binding)
+            if any(query.account != number for query in held.values()):
+                raise LedgerMismatchError(
+                    "a query of this name was asked by other teachers or by another rule before; "
+                    "nothing was charged"
+                )
+            new = [name for name in wanted if name not in held]
+            granted = new[: self._spending.affordable(binding, len(new))]
+            fresh = self._pay(pen, granted, binding, run)
+            if len(granted) < len(new) and not self._spending.refused:
+                self._append(pen, "refuse", {"run": run})
+            self._maybe_checkpoint(pen)
+        held.update((query.id, query) for query in fresh)
+        queries = tuple(held[name] for name in wanted if name in held)
+        return Grant(binding, queries, fresh, len(new) - len(granted))
 
     def record(
-        self,
-        ids: Sequence[bytes],
-        answers: IntArray,
-        charge: Charge | Events,
-        realise: Realise,
-        *,
-        run: str = "",
+        self, grant: Grant, answers: IntArray, realise: Realise, *, run: str = ""
     ) -> IntArray:
-        """Store answers to reserved queries and return the answers that stand.
+        """Store answers to granted queries and return the answers that stand.
 
         Args:
-            ids: reserved queries, in the order of ``answers``.
+            grant: what may be answered; the first queries of it are.
             answers: one class number per query, or one row of labels; ABSTAIN for neither.
-            charge: what each query was reserved as.
             realise: the events that a set of answers really released about a group.
             run: a label for ``ballotine ledger show``.
         """
-        self._require_open()
-        charge = as_charge(charge)
-        with schema.transaction(self._connection, self._path):
-            self._refresh()
-            standing = self.lookup(ids)
-            fresh = [place for place, query in enumerate(ids) if query not in standing]
+        asked = grant.queries[: len(answers)]
+        with self._writing() as pen:
+            standing = _answers_in(pen, [query.id for query in asked])
+            fresh = [place for place, query in enumerate(asked) if query.id not in standing]
             if fresh:
-                new = [ids[place] for place in fresh]
-                self._write_answers(new, answers[fresh], charge, realise, run)
-                standing.update(zip(new, as_answers(answers[fresh]), strict=True))
-        self._refresh()
-        return np.array([standing[query] for query in ids], dtype=np.int64)
+                new = [asked[place] for place in fresh]
+                held = pen.queries([query.id for query in new])
+                if any(
+                    query.id not in held or held[query.id].reserved != query.reserved
+                    for query in new
+                ):
+                    raise LedgerError(
+                        "an answer was refused, because its reservation was given up or never "
+                        "made; nothing left. Ask again"
+                    )
+                self._write_answers(pen, new, answers[fresh], grant.binding, realise, run)
+                new_answers = as_answers(answers[fresh])
+                standing.update((q.id, a) for q, a in zip(new, new_answers, strict=True))
+        return np.array([standing[query.id] for query in asked], dtype=np.int64)
 
-    def publish(self, statement: dict[str, Any], events: Events) -> dict[str, Any]:
+    def undrawn(self, grant: Grant, *, run: str = "") -> None:
+        """Note that a session ends in order before any noise was drawn for this grant.
+
+        Such reservations may be given up: asking the same queries again does so, and ``void``.
+        """
+        with self._writing() as pen:
+            held = pen.queries([query.id for query in grant.fresh])
+            idle = [
+                query
+                for query in grant.fresh
+                if query.id in held
+                and held[query.id].reserved == query.reserved
+                and held[query.id].answer is None
+                and not held[query.id].idle
+            ]
+            if idle:
+                payload = self._named(idle, grant.binding.charge) | {"run": run}
+                self._append(pen, "undrawn", payload)
+                pen.mark_idle(idle, self._head.seq)
+
+    def void(self, why: str) -> int:
+        """Give up all reservations for which nothing was drawn; returns how many that were.
+
+        Their cost is free again, and no answer to them is accepted any more.
+        """
+        with self._writing() as pen:
+            idle = list(pen.idle())
+            self._give_up(pen, idle, why)
+        return len(idle)
+
+    def publish(
+        self, statement: dict[str, Any], events: Events, binding: Binding
+    ) -> dict[str, Any]:
         """Record that an ε was published, and what publishing it released, once and for all.
 
-        Returns the statement that stands: an earlier one, if another process was first.
+        It is a release like any other and passes the same filter. Returns the statement that
+        stands: an earlier one, if another process was first.
         """
-        self._require_open()
-        with schema.transaction(self._connection, self._path):
-            self._refresh()
+        with self._writing() as pen:
             if self._spending.statement is None:
+                self._require_whole(pen, binding)
+                if not self._spending.affords(events):
+                    raise LedgerError("the budget does not allow an ε to be published")
                 payload = {
+                    "account": self._spending.number_of(binding),
                     "events": [event.to_json() for event in events],
                     "statement": statement,
                 }
-                chain.append(self._connection, self._head, "publish", payload)
-        return dict(self.spending().statement or {})
+                self._append(pen, "publish", payload)
+        return dict(self._spending.statement or {})
 
     def keyed(self, content: bytes) -> bytes:
         """A name for some content that says nothing about it to whoever lacks the ledger."""
         return hmac.digest(self._meta("salt"), content, "sha256")
 
-    def refusal(self, charge: Charge | Events) -> Exception:
+    def refusal(self, binding: Binding) -> Exception:
         """Why another query of this kind is not allowed."""
-        return self.spending().refusal(as_charge(charge))
+        return refusal(self.spending(), binding)
 
     def close(self) -> None:
         """Release the file."""
-        self._connection.close()
+        self._store.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -239,158 +357,208 @@ class Ledger:
         self.close()
 
     def __repr__(self) -> str:
-        where = "in memory" if self._path is None else str(self._path)
+        where = "in memory" if self.path is None else str(self.path)
         return f"<Ledger {where}, budget {self.budget}>"
 
-    def _write_reservation(self, granted: list[bytes], charge: Charge, run: str) -> None:
-        orders = self._spending.orders(charge)
-        first = self._spending.turns[charge]
-        rows = [(query, first + place) for place, query in enumerate(granted)]
-        payload = {
-            "events": charge_to(charge),
-            "ids": reservation_digest(rows, charge),
-            "order": orders[EVERYONE] if charge.groups == (EVERYONE,) else orders,
-            "queries": len(granted),
-            "run": run,
-        }
-        seq = chain.append(self._connection, self._head, "reserve", payload)
-        self._connection.executemany(
-            "INSERT INTO queries (id, reserved, turn) VALUES (?, ?, ?)",
-            [(query, seq, turn) for query, turn in rows],
-        )
-
-    def _write_answers(
-        self,
-        new: list[bytes],
-        answers: IntArray,
-        charge: Charge,
-        realise: Realise,
-        run: str,
-    ) -> None:
-        stored = [encode_answer(answer) for answer in as_answers(answers)]
-        payload = {
-            "answered": int(np.count_nonzero(answered(answers))),
-            "answers": chain.digest_of(sorted(q + a for q, a in zip(new, stored, strict=True))),
-            "queries": len(new),
-            "realised": self._released(new, answers, charge, realise),
-            "reserved_as": charge_to(charge),
-            "run": run,
-        }
-        seq = chain.append(self._connection, self._head, "record", payload)
-        changed = self._connection.executemany(
-            "UPDATE queries SET answer = ?, recorded = ? WHERE id = ? AND answer IS NULL",
-            [(answer, seq, query) for query, answer in zip(new, stored, strict=True)],
-        ).rowcount
-        if changed != len(new):
-            raise LedgerError("an answer to a query that was never reserved was refused")
-
-    def _released(
-        self, new: list[bytes], answers: IntArray, charge: Charge, realise: Realise
-    ) -> Any:
-        """What the answers released about each group, told apart by who voted on them."""
-        stored: dict[str, Any] = {}
-        turns = self.turns(new) if any(share.units > 1 for _, share in charge.shares) else None
-        for name, share in charge.shares:
-            voted = share.votes_at(np.zeros(len(new), np.int64) if turns is None else turns)
-            parts = [realise(answers[votes], name) for votes in voted.T]
-            realised = {
-                event: np.array([part[event] for part in parts], dtype=np.int64)
-                for event in dict.fromkeys(event for part in parts for event in part)
-            }
-            votes = voted.sum(axis=0)
-            check_realised(realised, share.events, votes)
-            stored[name] = {
-                "released": released_to(realised),
-                "votes": int(votes[0]) if share.units == 1 else votes.tolist(),
-            }
-        return stored[EVERYONE]["released"] if isinstance(charge_to(charge), list) else stored
-
-    def _reserved(self, ids: Sequence[bytes]) -> dict[bytes, tuple[bytes | None, int]]:
-        """Answer (None while pending) and turn of those queries that were reserved."""
-        found: dict[bytes, tuple[bytes | None, int]] = {}
-        with schema.translated(self._path):
-            for start in range(0, len(ids), LOOKED_UP):
-                some = ids[start : start + LOOKED_UP]
-                rows = self._connection.execute(
-                    "SELECT id, answer, turn FROM queries "
-                    f"WHERE id IN ({','.join('?' * len(some))})",
-                    some,
-                )
-                found.update((query, (answer, turn)) for query, answer, turn in rows)
-        return found
-
-    def _require_open(self) -> None:
+    @contextmanager
+    def _writing(self) -> Iterator[Pen]:
+        """The ledger as it stands, for us alone; what fails leaves no trace."""
         if self._sealed:
             raise LedgerError(
                 "this is a copy of an in-memory ledger: it returns the answers it holds but "
                 "may not answer anything new, or the same privacy would be spent twice; "
                 "give the classifier a ledger file to share it between processes"
             )
+        try:
+            with self._store.writing() as pen:
+                self._refresh(pen)
+                yield pen
+        except BaseException:
+            # What was taken into account may not be on disk: read it again when it is needed.
+            self._head = Anchor("", 0, chain.GENESIS)
+            raise
 
-    def _require_same(self, terms: Terms, fingerprint: Fingerprint | None) -> None:
-        if terms != self.terms:
-            raise LedgerMismatchError(
-                f"the ledger {self._path} promises {self.terms} for its data set and cannot be "
-                f"opened with {terms}; a budget belongs to the data, not to a run"
+    def _append(self, pen: Pen, kind: str, payload: dict[str, Any]) -> None:
+        row = chain.following(self._head, kind, payload)
+        pen.append(row)
+        self._take(chain.read(row))
+
+    def _take(self, entry: Entry) -> None:
+        self._spending.apply(entry)
+        self._head = Anchor(self._spending.identity, entry.seq, entry.hash)
+        if entry.kind == "checkpoint":
+            self._checkpoint = entry.seq
+
+    def _pay(self, pen: Pen, granted: list[bytes], binding: Binding, run: str) -> tuple[Query, ...]:
+        if not granted:
+            return ()
+        if self._spending.number_of(binding) is None:
+            self._append(pen, "bind", binding.to_dict())
+        number = self._spending.number_of(binding)
+        assert number is not None
+        first, seq = self._spending.turns[number], self._head.seq + 1
+        fresh = tuple(Query(name, seq, number, first + place) for place, name in enumerate(granted))
+        self._append(pen, "reserve", self._named(fresh, binding.charge) | {"run": run})
+        pen.reserve(fresh)
+        return fresh
+
+    def _named(self, queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
+        return {
+            "account": queries[0].account,
+            "ids": reservation_digest([(q.id, q.turn) for q in queries], charge),
+            "queries": len(queries),
+        }
+
+    def _give_up(self, pen: Pen, idle: Sequence[Query], why: str = "asked again") -> None:
+        for number in sorted({query.account for query in idle}):
+            some = [query for query in idle if query.account == number]
+            charge = self._spending.bindings[number].charge
+            votes = {name: plain(_votes(charge, name, some)) for name in charge.groups}
+            payload = self._named(some, charge) | {"votes": votes, "why": why}
+            self._append(pen, "void", payload)
+            pen.fence(some, self._head.seq)
+
+    def _write_answers(
+        self,
+        pen: Pen,
+        new: list[Query],
+        answers: IntArray,
+        binding: Binding,
+        realise: Realise,
+        run: str,
+    ) -> None:
+        stored = [encode_answer(answer) for answer in as_answers(answers)]
+        parts = sorted(q.id + a for q, a in zip(new, stored, strict=True))
+        payload = {
+            "account": new[0].account,
+            "answered": int(np.count_nonzero(answered(answers))),
+            "answers": chain.digest_of(parts),
+            "queries": len(new),
+            "realised": _released(new, answers, binding.charge, realise),
+            "run": run,
+        }
+        self._append(pen, "record", payload)
+        pen.answer(zip(stored, new, strict=True), self._head.seq)
+        self._maybe_checkpoint(pen)
+
+    def _maybe_checkpoint(self, pen: Pen) -> None:
+        """From time to time, what everything adds up to: opening need not replay it all."""
+        since = self._head.seq - self._checkpoint
+        if (
+            since < BETWEEN_CHECKPOINTS
+            or since < BETWEEN_CHECKPOINTS * len(self._spending.bindings) // 20
+        ):
+            return
+        self._append(pen, "checkpoint", self._spending.to_state())
+
+    def _require_whole(self, view: View, binding: Binding) -> None:
+        """A published ε is about the queries that were fixed, all of them and no other."""
+        number, spending = self._spending.number_of(binding), self._spending
+        names = [name for _, name, *_ in view.grouped("recorded")]
+        if number is None or spending.recorded != spending.terms.queries:
+            raise LedgerError(
+                f"{spending.recorded} of {spending.terms.queries} queries are answered; the ε of "
+                "a fixed number of queries is published when all of them are"
             )
+        if pool_digest(names) != binding.pool:
+            raise LedgerMismatchError(OTHER_QUERIES)
+
+    def _require_promise(self) -> None:
+        """The ledger promises what it was opened with, also after others had it in hand."""
+        if self._promise is None:
+            return
+        reason = self._promise.disagreement(self._spending.terms)
+        if reason is not None:
+            raise LedgerMismatchError(
+                f"the ledger {self.path or 'in memory'} is another: {reason}; "
+                "a budget belongs to the data, not to a run"
+            )
+
+    def _require_data(self, fingerprint: Fingerprint | None) -> None:
         if fingerprint is None:
             return
-        stored = self._meta("fingerprint").decode()
-        if stored != fingerprint(self._meta("salt")):
+        if self._meta("fingerprint").decode() != fingerprint(self._meta("salt")):
             raise LedgerMismatchError(
-                f"the ledger {self._path} belongs to another data set; "
+                f"the ledger {self.path or 'in memory'} belongs to another data set; "
                 "name the ledger of this one, or a new file for new data"
             )
 
     def _meta(self, key: str) -> bytes:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        if row is None:
+        with self._store.reading() as view:
+            value = view.meta(key)
+        if value is None:
             raise LedgerTamperedError(f"the ledger lost its {key}")
-        return bytes(row[0])
+        return value
 
-    def _refresh(self) -> None:
+    def _refresh(self, view: View) -> None:
         """Read what was appended since the last look, by us or by another process."""
-        with schema.translated(self._path):
-            for entry in chain.read(self._connection, self._head.seq, self._head.hash):
-                if entry.seq == 1:
-                    self._spending = Spending(Terms.from_dict(entry.payload))
-                    self._head = Anchor(str(entry.payload["ledger"]), 1, entry.hash)
-                self._spending.apply(entry)
-                self._head = Anchor(self._head.ledger, entry.seq, entry.hash)
         if self._head.seq == 0:
-            raise LedgerTamperedError(f"the ledger {self._path} has lost its first entry")
+            self._start(view)
+        for entry in chain.chained(view.rows(self._head.seq), self._head.seq, self._head.hash):
+            self._take(entry)
+            if entry.kind == "amend":
+                self._require_promise()
+        if not view.current:  # shown as it will be charged once it is brought up to date
+            self._spending.distrust()
+
+    def _start(self, view: View) -> None:
+        """Begin at the newest checkpoint, or at the first entry."""
+        found, self._checkpoint = view.newest("checkpoint"), 0
+        if found is not None:
+            entry = chain.read(found)
+            self._spending = Spending.from_state(entry.payload)
+            self._head = Anchor(self._spending.identity, entry.seq, entry.hash)
+            self._checkpoint = entry.seq
+            return
+        first = next(iter(view.rows()), None)
+        if first is None:
+            raise LedgerTamperedError(f"the ledger {self.path} has lost its first entry")
+        entry = next(iter(chain.chained([first], 0, chain.GENESIS)))
+        self._spending = Spending.begin(entry)
+        self._head = Anchor(self._spending.identity, 1, entry.hash)
 
     def __getstate__(self) -> dict[str, Any]:
-        if self._path is not None:
-            return {"path": str(self._path)}
-        return {"image": self._connection.serialize()}
+        image = self._store.image()
+        return {"path": str(self.path)} if image is None else {"image": image}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "path" in state:
-            path = Path(state["path"])
-            Ledger.__init__(self, schema.connect(path, DEFAULT_WAIT), path)
+            Ledger.__init__(self, SqliteStore.open(Path(state["path"]), DEFAULT_WAIT))
             return
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        connection.deserialize(state["image"])
-        Ledger.__init__(self, connection, None)
+        Ledger.__init__(self, SqliteStore.of_image(state["image"]))
         self._sealed = True
 
 
-def _found(connection: sqlite3.Connection, terms: Terms, fingerprint: Fingerprint | None) -> None:
-    """Write the first entry: the promise, and whose data it is about."""
-    salt = secrets.token_bytes(32)
-    mark = "" if fingerprint is None else fingerprint(salt)
-    connection.executemany(
-        "INSERT INTO meta VALUES (?, ?)", [("salt", salt), ("fingerprint", mark.encode())]
-    )
-    payload = {
-        **terms.to_dict(),
-        "data": chain.digest_of([salt, mark.encode()]),
-        "ledger": str(uuid.uuid4()),
-    }
-    chain.append(connection, Anchor("", 0, chain.GENESIS), "open", payload)
+def _answers_in(view: View, ids: Sequence[bytes]) -> dict[bytes, Answer]:
+    found = view.queries(ids).values()
+    return {query.id: decode_answer(query.answer) for query in found if query.answer is not None}
 
 
-def as_charge(charge: Charge | Events) -> Charge:
-    """Events alone are charged to everyone."""
-    return charge if isinstance(charge, Charge) else Charge.of(charge)
+def _votes(charge: Charge, name: str, queries: Sequence[Query]) -> Count:
+    """How often each unit of a group votes on these queries."""
+    share = dict(charge.shares)[name]
+    if share.units == 1:
+        return len(queries)
+    turns = np.array([query.turn for query in queries], dtype=np.int64)
+    votes: IntArray = share.votes_at(turns).sum(axis=0)
+    return votes
+
+
+def _released(new: list[Query], answers: IntArray, charge: Charge, realise: Realise) -> Any:
+    """What the answers released about each group, told apart by who voted on them."""
+    stored: dict[str, Any] = {}
+    for name, share in charge.shares:
+        votes = _votes(charge, name, new)
+        if share.units == 1:
+            realised: dict[Event, Count] = dict(realise(answers, name))
+        else:
+            turns = np.array([query.turn for query in new], dtype=np.int64)
+            parts = [realise(answers[votes], name) for votes in share.votes_at(turns).T]
+            realised = {
+                event: np.array([part[event] for part in parts], dtype=np.int64)
+                for event in dict.fromkeys(event for part in parts for event in part)
+            }
+        check_realised(realised, share.events, votes)
+        stored[name] = {"released": released_to(realised), "votes": plain(votes)}
+    plain_charge = charge.groups == (EVERYONE,) and not charge.turned
+    return stored[EVERYONE]["released"] if plain_charge else stored

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,12 +24,27 @@ EVERYONE = "everyone"
 """The one group of a ledger without individual budgets."""
 
 
+Count: TypeAlias = int | IntArray
+"""A number for everybody alike, or one for every teacher that takes turns, shape (units,)."""
+
+
 def cost_of(events: Events, orders: FloatArray) -> FloatArray:
     """Rényi cost of one query that releases all of these events."""
     total = np.zeros_like(orders)
     for event in events:
-        total = total + event.cost(orders)
+        total = total + _curve(event, orders.tobytes())
     return total
+
+
+@lru_cache(maxsize=1024)
+def price_of(event: Event, order: float) -> float:
+    """Rényi cost of one event at one order."""
+    return float(event.cost(np.array([order]))[0])
+
+
+@lru_cache(maxsize=1024)
+def _curve(event: Event, orders: bytes) -> FloatArray:
+    return event.cost(np.frombuffer(orders, dtype=np.float64))
 
 
 @dataclass(frozen=True)
@@ -62,10 +78,10 @@ class Share:
         """How many kinds of teachers there are, told apart by when they vote."""
         return 1 if self.voters == self.teachers else self.teachers
 
-    def votes_after(self, turns: int) -> IntArray:
-        """How often each unit has voted after so many turns, shape (units,)."""
+    def votes_after(self, turns: int) -> Count:
+        """How often each unit has voted after so many turns."""
         if self.units == 1:
-            return np.array([turns])
+            return turns
         places = np.arange(self.teachers)
         votes: IntArray = (turns * self.voters + self.teachers - 1 - places) // self.teachers
         return votes
@@ -116,6 +132,11 @@ class Charge:
     def groups(self) -> tuple[str, ...]:
         """Who is charged."""
         return tuple(name for name, _ in self.shares)
+
+    @property
+    def turned(self) -> bool:
+        """Whether it matters who votes on which query."""
+        return any(share.units > 1 for _, share in self.shares)
 
     @property
     def is_training(self) -> bool:

@@ -1,25 +1,34 @@
-"""What a ledger's entries add up to: one account per group, and the queries behind them."""
+"""What a ledger's entries add up to: one account per group, and the queries behind them.
+
+A pure replay: the same entries always give the same sums. An entry that is impossible means
+tampering, and one whose kind is not known stops everything.
+"""
 
 from __future__ import annotations
 
+import copy
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ballotine.errors import InsufficientBudgetError, LedgerTamperedError, ParameterError
-from ballotine.ledger import chain
-from ballotine.ledger.account import Account, Realised, Tab
-from ballotine.ledger.chain import Entry
-from ballotine.ledger.charge import EVERYONE, Charge, Share, cost_of
-from ballotine.ledger.terms import Mode, Terms
-from ballotine.privacy.best import best_epsilon
+from ballotine.errors import LedgerMismatchError, LedgerTamperedError, ParameterError
+from ballotine.ledger.account import Account, Realised, Tab, counted, plain
+from ballotine.ledger.binding import Binding, charge_from
+from ballotine.ledger.charge import EVERYONE, Charge, Count, Share
+from ballotine.ledger.entries import Entry
+from ballotine.ledger.terms import Mode, Terms, plan_order
 from ballotine.privacy.events import from_json
-from ballotine.privacy.guarantee import round_up
 from ballotine.types import FloatArray
+
+OTHER_QUERIES = (
+    "the queries of this ledger were fixed beforehand, and these are not the same: other rows, "
+    "other teachers or other settings; nothing was charged. Go on with what it was begun with, "
+    "or ask through a ledger in strict mode"
+)
 
 
 @dataclass
@@ -28,42 +37,65 @@ class Spending:
 
     Attributes:
         terms: what was promised.
+        identity: the ledger's random name.
         accounts: of each group.
-        turns: how many queries were charged alike.
+        bindings: for whom, by which rule and on which queries each account counts.
+        turns: how many queries each of these has reserved.
         asked: queries and rounds of training that were paid for.
         recorded: queries whose answer is kept.
         answered: those among them that were not abstentions.
         rounds: rounds of training whose release is recorded.
+        void: queries that were given up before any noise was drawn.
         statement: the ε that was published in fixed mode.
+        refused: whether the budget has refused a query, and so decided how many were asked.
+        doubted: why every query is charged to every record at the most, if it is.
+        runs: what each run asked and got, in the order of their first entries.
     """
 
     terms: Terms
+    identity: str = ""
     accounts: dict[str, Account] = field(init=False)
-    turns: Counter[Charge] = field(default_factory=Counter)
+    bindings: dict[int, Binding] = field(default_factory=dict)
+    turns: Counter[int] = field(default_factory=Counter)
     asked: int = 0
     recorded: int = 0
     answered: int = 0
     rounds: int = 0
+    void: int = 0
     statement: dict[str, Any] | None = None
+    refused: bool = False
+    doubted: str = ""
+    runs: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    COUNTS: ClassVar = ("asked", "recorded", "answered", "rounds", "void")
 
     def __post_init__(self) -> None:
-        self.accounts = {name: Account(budget) for name, budget in self.terms.budgets}
+        self._start()
+
+    @classmethod
+    def begin(cls, entry: Entry) -> Spending:
+        """What a ledger's first entry promises."""
+        if entry.seq != 1 or entry.kind != "open":
+            raise LedgerTamperedError("the ledger has lost its first entry")
+        try:
+            return cls(Terms.from_dict(entry.payload), str(entry.payload["ledger"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise LedgerTamperedError("the ledger's terms cannot be read") from problem
 
     @property
     def pending(self) -> int:
-        """Queries and rounds reserved, and not released."""
-        return self.asked - self.recorded - self.rounds
+        """Queries and rounds reserved, and neither released nor given up."""
+        return self.asked - self.recorded - self.rounds - self.void
 
     def apply(self, entry: Entry) -> None:
         """Take one entry into account; an impossible one means tampering."""
-        if entry.kind == "reserve":
-            self._reserve(entry)
-        elif entry.kind == "record":
-            self._record(entry)
-        elif entry.kind == "publish":
-            self._publish(entry)
-        elif entry.kind not in ("open", "migrate"):
+        take = _KINDS.get(entry.kind)
+        if take is None:
             raise LedgerTamperedError(f"the ledger holds an entry of unknown kind {entry.kind!r}")
+        try:
+            take(self, entry)
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger is malformed") from problem
 
     def cost(self, orders: FloatArray) -> FloatArray:
         """What the group that was charged most was charged."""
@@ -75,97 +107,249 @@ class Spending:
         """The meter's ε, of the group that was charged most."""
         return max(account.epsilon() for account in self.accounts.values())
 
+    def guaranteed(self) -> dict[str, float]:
+        """ε that holds for each group; infinite when a private number decided when to stop.
+
+        Once the budget has refused a query, the filter has chosen how many were asked, and its
+        ceiling is what holds.
+        """
+        found = {}
+        for name, account in self.accounts.items():
+            worst = account.worst_epsilon()
+            if self.terms.mode is Mode.PAPER:
+                found[name] = math.inf
+            elif account.exceeded():  # no ceiling was kept: doubts came after the fact
+                found[name] = max(worst, account.budget.epsilon)
+            else:
+                ceiling = account.budget.epsilon
+                found[name] = ceiling if self.refused else min(ceiling, worst)
+        return found
+
     def guaranteed_epsilon(self) -> float:
-        """ε that holds for every group; infinite when a private number decided when to stop."""
-        if self.terms.mode is Mode.PAPER:
-            return math.inf
-        return max(account.guaranteed_epsilon() for account in self.accounts.values())
+        """ε that holds for every group."""
+        return max(self.guaranteed().values())
 
-    def orders(self, charge: Charge) -> dict[str, float]:
-        """The order of each group's stop rule."""
-        return {
-            name: self.accounts[name].filter_order(share.events) for name, share in charge.shares
-        }
+    def number_of(self, binding: Binding) -> int | None:
+        """The account of this binding, if it has asked before."""
+        return next((n for n, known in self.bindings.items() if known == binding), None)
 
-    def affordable(self, charge: Charge, most: int = 1 << 40) -> int:
-        """How many more queries charged like this all groups allow, up to ``most``."""
-        self.require_groups(charge)
-        if self.terms.queries is not None:
-            most = min(most, self.terms.queries - self.asked)
-        if self.terms.mode is Mode.PAPER:
-            return most
-        for name, share in charge.shares:
-            most = self.accounts[name].affordable(charge, share, most)
-        return most
-
-    def require_groups(self, charge: Charge) -> None:
-        """A query costs every group something, and nobody else."""
-        if set(charge.groups) != set(self.accounts):
+    def require(self, binding: Binding) -> None:
+        """Refuse what cannot be charged to this ledger."""
+        if set(binding.charge.groups) != set(self.accounts):
             raise ParameterError(
                 f"the ledger has budgets for {', '.join(self.accounts)}, and the query charges "
-                f"{', '.join(charge.groups)}; they must be the same groups"
+                f"{', '.join(binding.charge.groups)}; they must be the same groups"
             )
+        if self.terms.mode is Mode.FIXED and not (
+            binding.pool
+            and binding.rule == self.terms.mechanism
+            and all(known == binding for known in self.bindings.values())
+        ):
+            raise LedgerMismatchError(OTHER_QUERIES)
 
-    def refusal(self, charge: Charge) -> InsufficientBudgetError:
-        """The error for a query that does not fit, in the user's terms."""
-        self.require_groups(charge)
-        if self.terms.queries is not None and self.asked >= self.terms.queries:
-            return InsufficientBudgetError(
-                f"all {self.terms.queries} queries that were decided on beforehand are asked; "
-                "a fixed number of queries cannot grow afterwards",
-                requested=1.0,
-                remaining=0.0,
-            )
-        name, share = min(charge.shares, key=lambda pair: self._room(*pair))
-        account = self.accounts[name]
-        each, left = account.left(share.events)
-        alone = best_epsilon(lambda orders: cost_of(share.events, orders), account.budget.delta)[0]
-        spent = round_up(account.epsilon()) if self.asked else 0.0
-        whose = "the budget" if name == EVERYONE else f"the budget of group {name}"
-        return InsufficientBudgetError(
-            f"{whose}, {account.budget}, does not allow another answer: one costs "
-            f"ε = {round_up(alone):g} on its own at this δ, and ε = {spent:g} is spent already; "
-            "raise the budget before anything is released, add teachers, or use more noise",
-            requested=each,
-            remaining=left,
+    def affordable(self, binding: Binding, most: int = 1 << 40) -> int:
+        """How many more queries of this account all groups allow, up to ``most``."""
+        self.require(binding)
+        if self.terms.queries is not None:
+            most = min(most, self.terms.queries - (self.asked - self.void))
+        if self.terms.mode is Mode.PAPER:
+            return most
+        if self._regroups(binding):
+            trial = copy.deepcopy(self)
+            trial._doubt(REGROUPED)
+            return trial._affordable(binding, most, doubted=True)
+        return self._affordable(binding, most, doubted=False)
+
+    def affords(self, events: tuple[Any, ...]) -> bool:
+        """Whether every group allows one more release of these events."""
+        return all(account.affords(events) for account in self.accounts.values())
+
+    def to_state(self) -> dict[str, Any]:
+        """Plain values from which the replay can go on, for a checkpoint."""
+        return {
+            "accounts": {
+                name: {
+                    "extra": [[event.to_json(), n] for event, n in account.extra.items()],
+                    "order": account.order,
+                    "tabs": {str(n): tab.to_state() for n, tab in account.tabs.items()},
+                }
+                for name, account in self.accounts.items()
+            },
+            "bindings": {str(n): binding.to_dict() for n, binding in self.bindings.items()},
+            "doubted": self.doubted,
+            "identity": self.identity,
+            "refused": self.refused,
+            "runs": list(self.runs.values()),
+            "statement": self.statement,
+            "terms": self.terms.to_dict(),
+            "turns": {str(n): turns for n, turns in self.turns.items()},
+            **{name: getattr(self, name) for name in self.COUNTS},
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, Any]) -> Spending:
+        """The sums of a checkpoint."""
+        try:
+            found = cls(Terms.from_dict(state["terms"]), str(state["identity"]))
+            for n, binding in state["bindings"].items():
+                found.bindings[int(n)] = Binding.from_dict(binding)
+            found.turns = Counter({int(n): turns for n, turns in state["turns"].items()})
+            for name, account in found.accounts.items():
+                stored = state["accounts"][name]
+                account.order = stored["order"]
+                account.extra = Counter({from_json(text): n for text, n in stored["extra"]})
+                for n, tab in stored["tabs"].items():
+                    found._tab(name, int(n)).restore(tab)
+            for name in cls.COUNTS:
+                setattr(found, name, int(state[name]))
+            found.refused, found.statement = bool(state["refused"]), state["statement"]
+            found.runs = {run["run"]: dict(run) for run in state["runs"]}
+            if state["doubted"]:
+                found._doubt(state["doubted"])
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise LedgerTamperedError("a checkpoint of the ledger cannot be read") from problem
+        return found
+
+    def distrust(self) -> None:
+        """Charge a ledger of version 0.1 at the worst where it did not say enough.
+
+        It did not say which ensemble took which turn, nor whether records kept their groups,
+        nor which queries a published ε is about.
+        """
+        for account in self.accounts.values():
+            if account.order is None:
+                account.order = plan_order(account.budget)
+        if len(self.accounts) > 1 or any(b.charge.turned for b in self.bindings.values()):
+            self._doubt(OLD_GROUPS)
+        if self.statement is not None:
+            self.statement = {**self.statement, "unbound": True}
+
+    def _start(self) -> None:
+        orders = dict(self.terms.orders)
+        self.accounts = {
+            name: Account(budget, orders.get(name)) for name, budget in self.terms.budgets
+        }
+
+    def _affordable(self, binding: Binding, most: int, *, doubted: bool) -> int:
+        number = self.number_of(binding)
+        for name, share in binding.charge.shares:
+            account = self.accounts[name]
+            tab = Tab(share) if number is None else account.tabs[number]
+            if doubted or self.doubted:
+                tab.doubted = _dearest(binding.charge)
+            most = account.affordable(tab, most)
+        return most
+
+    def _regroups(self, binding: Binding) -> bool:
+        """Whether it is not certain that records are in the groups they were in before."""
+        return not self.doubted and any(
+            known.groups != binding.groups for known in self.bindings.values()
         )
 
-    def _room(self, name: str, share: Share) -> float:
-        each, left = self.accounts[name].left(share.events)
-        return left / each
+    def _doubt(self, why: str) -> None:
+        self.doubted = why
+        for account in self.accounts.values():
+            for number, tab in account.tabs.items():
+                tab.doubted = _dearest(self.bindings[number].charge)
+
+    def _tab(self, name: str, number: int) -> Tab:
+        tabs = self.accounts[name].tabs
+        if number not in tabs:
+            charge = self.bindings[number].charge
+            doubted = _dearest(charge) if self.doubted else ()
+            tabs[number] = Tab(dict(charge.shares)[name], doubted=doubted)
+        return tabs[number]
+
+    def _run(self, entry: Entry) -> dict[str, Any]:
+        name = str(entry.payload["run"])
+        if name not in self.runs:
+            nothing = {"asked": 0, "recorded": 0, "answered": 0, "rounds": 0}
+            self.runs[name] = {"run": name, "first": entry.time, **nothing}
+        return self.runs[name]
+
+    def _amend(self, entry: Entry) -> None:
+        if self.bindings:
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes its promise")
+        self.terms = Terms.from_dict(entry.payload)
+        self._start()
+
+    def _migrate(self, _entry: Entry) -> None:
+        self.distrust()
+
+    def _bind(self, entry: Entry) -> None:
+        binding = Binding.from_dict(entry.payload)
+        if set(binding.charge.groups) != set(self.accounts):
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges other groups")
+        if self.terms.mode is Mode.FIXED and self.bindings:
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger asks other queries")
+        if self._regroups(binding):
+            self._doubt(REGROUPED)
+        self.bindings[entry.seq] = binding
 
     def _reserve(self, entry: Entry) -> None:
-        charge = charge_from(entry.payload["events"])
-        orders = entry.payload["order"]
+        number, count = self._reserved_for(entry), _count(entry.payload["queries"])
+        for name in self.accounts:
+            self._tab(name, number).asked += count
+        self.turns[number] += count
+        self.asked += count
+        training = self.bindings[number].charge.is_training
+        # A round is counted once it is paid: whether its release was recorded or not.
+        self._run(entry)["rounds" if training else "asked"] += count
+
+    def _reserved_for(self, entry: Entry) -> int:
+        """The account that an entry reserves for; version 0.1 wrote the charge itself."""
+        if "account" in entry.payload:
+            number = int(entry.payload["account"])
+            if number not in self.bindings:
+                raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges nobody")
+            return number
+        charge, orders = charge_from(entry.payload["events"]), entry.payload["order"]
         orders = orders if isinstance(orders, dict) else {EVERYONE: orders}
-        count = _count(entry.payload["queries"], entry)
         if set(charge.groups) != set(self.accounts) or set(orders) != set(self.accounts):
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges other groups")
-        for name, share in charge.shares:
-            account, order = self.accounts[name], float(orders[name])
+        for name, account in self.accounts.items():
+            order = float(orders[name])
             if account.order not in (None, order) or not order > 1:
                 raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes the stop rule")
             account.order = order
-            account.tabs.setdefault(charge, Tab(share)).asked += count
-        self.turns[charge] += count
-        self.asked += count
+        old = Binding(charge, "", "")
+        number = self.number_of(old) or entry.seq
+        self.bindings[number] = old
+        return number
 
     def _record(self, entry: Entry) -> None:
-        charge = charge_from(entry.payload["reserved_as"])
-        count = _count(entry.payload["queries"], entry)
+        number, count = self._answered_for(entry), _count(entry.payload["queries"])
+        charge = self.bindings[number].charge
         for name, share in charge.shares:
-            if name not in self.accounts or charge not in self.accounts[name].tabs:
-                raise LedgerTamperedError(
-                    f"entry {entry.seq} of the ledger answers unreserved queries"
-                )
-            votes, realised = released_from(entry.payload, name, share)
-            self.accounts[name].tabs[charge].record(votes, realised)
-        answered = _count(entry.payload["answered"], entry)
+            self._tab(name, number).settle(*released_from(entry.payload, name, share))
+        answered, run = _count(entry.payload["answered"]), self._run(entry)
         if charge.is_training:
             self.rounds += count
         else:
             self.recorded += count
             self.answered += answered
+            run["recorded"] += count
+            run["answered"] += answered
+
+    def _answered_for(self, entry: Entry) -> int:
+        if "account" in entry.payload:
+            number: int | None = int(entry.payload["account"])
+        else:
+            number = self.number_of(Binding(charge_from(entry.payload["reserved_as"]), "", ""))
+        if number is None or not self.turns[number]:
+            raise LedgerTamperedError(f"entry {entry.seq} of the ledger answers unreserved queries")
+        return number
+
+    def _void(self, entry: Entry) -> None:
+        number, count = self._answered_for(entry), _count(entry.payload["queries"])
+        for name, _ in self.bindings[number].charge.shares:
+            tab, votes = self._tab(name, number), counted(entry.payload["votes"][name])
+            tab.settle(votes, {})
+            tab.void = tab.void + votes
+        self.void += count
+
+    def _refuse(self, _entry: Entry) -> None:
+        self.refused = True
 
     def _publish(self, entry: Entry) -> None:
         if self.statement is not None:
@@ -174,65 +358,68 @@ class Spending:
         for account in self.accounts.values():
             account.extra.update(from_json(text) for text in entry.payload["events"])
 
-
-def charge_to(charge: Charge) -> Any:
-    """A charge as the ledger stores it: events alone when everyone is charged them."""
-    if charge.groups == (EVERYONE,) and charge.shares[0][1].units == 1:
-        return charge.shares[0][1].to_dict()["events"]
-    return charge.to_dict()
+    def _nothing(self, entry: Entry) -> None:
+        """An entry that costs nothing."""
 
 
-def charge_from(stored: Any) -> Charge:
-    """Read a stored charge."""
-    try:
-        if isinstance(stored, list):
-            return Charge.of(tuple(from_json(text) for text in stored))
-        return Charge.from_dict(stored)
-    except (KeyError, TypeError, AttributeError, ParameterError) as problem:
-        raise LedgerTamperedError("the ledger holds a charge that cannot be read") from problem
+_KINDS = {
+    "open": Spending._nothing,
+    "amend": Spending._amend,
+    "migrate": Spending._migrate,
+    "bind": Spending._bind,
+    "reserve": Spending._reserve,
+    "record": Spending._record,
+    "undrawn": Spending._nothing,
+    "void": Spending._void,
+    "refuse": Spending._refuse,
+    "publish": Spending._publish,
+    "checkpoint": Spending._nothing,
+}
+
+REGROUPED = (
+    "it is not certain that every record stayed in its group: each query is charged to "
+    "everybody at what it costs the group it costs most"
+)
+OLD_GROUPS = (
+    "version 0.1 did not write down who was in which group and took which turn: each of its "
+    "queries is charged to everybody at what it costs the group it costs most"
+)
 
 
-def reservation_digest(rows: Iterable[tuple[bytes, int]], charge: Charge) -> str:
-    """A digest of reserved queries, and of their turns where it matters who votes when."""
-    turned = any(share.units > 1 for _, share in charge.shares)
-    parts = (query + (turn.to_bytes(8, "big") if turned else b"") for query, turn in rows)
-    return chain.digest_of(sorted(parts))
+def _dearest(charge: Charge) -> tuple[Any, ...]:
+    return tuple({share.events: None for _, share in charge.shares})
 
 
-def released_to(realised: Realised) -> list[list[Any]]:
-    """Released events as the ledger stores them: one number, or one per unit."""
-    return [
-        [event.to_json(), int(times[0]) if len(times) == 1 else times.tolist()]
-        for event, times in realised.items()
-    ]
-
-
-def released_from(payload: dict[str, Any], name: str, share: Share) -> tuple[Any, Realised]:
+def released_from(payload: dict[str, Any], name: str, share: Share) -> tuple[Count, Realised]:
     """How often each unit voted on recorded queries, and what that released."""
     stored = payload["realised"]
     if isinstance(stored, list):
         stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
-    try:
-        votes = _per_unit(stored[name]["votes"], share)
-        released: dict[Any, Any] = {}
-        for text, times in stored[name]["released"]:
-            event = from_json(text)
-            released[event] = released.get(event, 0) + _per_unit(times, share)
-    except (KeyError, TypeError, ValueError) as problem:
-        raise LedgerTamperedError("the ledger holds releases that cannot be read") from problem
+    votes = _per_unit(stored[name]["votes"], share)
+    released: dict[Any, Count] = {}
+    for text, times in stored[name]["released"]:
+        event = from_json(text)
+        released[event] = released.get(event, 0) + _per_unit(times, share)
     return votes, released
 
 
-def _per_unit(stored: Any, share: Share) -> Any:
-    numbers = stored if isinstance(stored, list) else [stored]
-    if len(numbers) != share.units or any(
-        not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers
-    ):
-        raise ValueError("impossible count")
-    return np.array(numbers, dtype=np.int64)
+def released_to(realised: Realised) -> list[list[Any]]:
+    """Released events as the ledger stores them: one number, or one per unit."""
+    return [[event.to_json(), plain(times)] for event, times in realised.items()]
 
 
-def _count(value: object, entry: Entry) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise LedgerTamperedError(f"entry {entry.seq} of the ledger holds an impossible count")
-    return value
+def _per_unit(stored: Any, share: Share) -> Count:
+    found = counted(stored)
+    if isinstance(found, int):
+        if share.units == 1:
+            return found
+    elif len(found) == share.units:
+        return found if share.units > 1 else int(found[0])
+    raise LedgerTamperedError("the ledger holds an impossible count")
+
+
+def _count(value: object) -> int:
+    found = counted(value)
+    if not isinstance(found, int):
+        raise LedgerTamperedError("the ledger holds an impossible count")
+    return found

@@ -1,15 +1,24 @@
-"""What a ledger promises, and by which rule it stops: fixed when it is opened, for good."""
+"""What a ledger promises, and by which rule it stops: fixed when it is opened, for good.
+
+The stop rule is a Rényi filter at one order per group. The order follows from the budget alone,
+before any query is known: adaptive composition at an order that was fixed beforehand needs no
+assumption on how queries are chosen (Feldman and Zrnic 2021, Theorem 4.3).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
+
+import numpy as np
 
 from ballotine.errors import ParameterError
 from ballotine.ledger.charge import EVERYONE
+from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Budget
+from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 
 
 class Mode(StrEnum):
@@ -34,16 +43,22 @@ class Terms:
         mode: the rule.
         queries: how many queries are asked in FIXED mode, and never more.
         plan: how the ε of FIXED mode will be published, chosen before any vote is seen.
+        mechanism: in FIXED mode, the one that answers, with its parameters.
+        orders: of each group's stop rule; empty in terms that were not written yet, and in
+            those of version 0.1.
     """
 
     budgets: tuple[tuple[str, Budget], ...]
     mode: Mode = Mode.STRICT
     queries: int | None = None
     plan: str = ""
+    mechanism: str = ""
+    orders: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
         # The order of groups means nothing, and the file does not keep it.
         object.__setattr__(self, "budgets", tuple(sorted(self.budgets, key=lambda pair: pair[0])))
+        object.__setattr__(self, "orders", tuple(sorted(self.orders)))
         names = [name for name, _ in self.budgets]
         if not names or len(set(names)) != len(names) or not all(names):
             raise ParameterError("a ledger needs one budget per group, each group named once")
@@ -53,6 +68,10 @@ class Terms:
             raise ParameterError("the fixed mode, and no other, needs a number of queries")
         if self.queries is not None and self.queries < 1:
             raise ParameterError(f"at least one query is asked, got {self.queries}")
+        if self.orders and [name for name, _ in self.orders] != names:
+            raise ParameterError("a stop rule needs one order per group")
+        if not all(order > 1 for _, order in self.orders):
+            raise ParameterError("the order of a stop rule lies above 1")
 
     @classmethod
     def of(cls, promise: Terms | Budget | Mapping[str, Budget]) -> Terms:
@@ -62,6 +81,23 @@ class Terms:
         if isinstance(promise, Budget):
             return cls(((EVERYONE, promise),))
         return cls(tuple(promise.items()))
+
+    def planned(self) -> Terms:
+        """The same terms, with an order for every group's stop rule."""
+        if self.orders:
+            return self
+        return replace(self, orders=tuple((name, plan_order(b)) for name, b in self.budgets))
+
+    def settle(self) -> Terms:
+        """The terms of a new ledger."""
+        return self.planned()
+
+    def disagreement(self, stored: Terms) -> str | None:
+        """Why a ledger with these terms is not the one asked for, or None."""
+        asked = (self.budgets, self.mode, self.queries)
+        if asked == (stored.budgets, stored.mode, stored.queries):
+            return None
+        return f"it promises {stored} for its data set and cannot be opened with {self}"
 
     @property
     def loosest(self) -> Budget:
@@ -79,23 +115,49 @@ class Terms:
         return f"{text} in {self.mode} mode{asked}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for the ledger's file; a plain promise looks as it always did."""
-        if self == Terms.of(self.loosest):
-            return {"budget": _numbers(self.loosest)}
+        """Plain values for the ledger's file."""
         return {
             "budgets": {name: _numbers(budget) for name, budget in self.budgets},
+            "mechanism": self.mechanism,
             "mode": self.mode.value,
+            "orders": dict(self.orders),
             "plan": self.plan,
             "queries": self.queries,
         }
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Terms:
-        """Read terms back."""
+        """Read terms back, those of version 0.1 too."""
         if "budget" in stored:
             return cls.of(Budget(**stored["budget"]))
-        budgets = tuple((name, Budget(**numbers)) for name, numbers in stored["budgets"].items())
-        return cls(budgets, Mode(stored["mode"]), stored["queries"], stored["plan"])
+        return cls(
+            tuple((name, Budget(**numbers)) for name, numbers in stored["budgets"].items()),
+            Mode(stored["mode"]),
+            stored["queries"],
+            stored["plan"],
+            stored.get("mechanism", ""),
+            tuple((name, float(order)) for name, order in stored.get("orders", {}).items()),
+        )
+
+
+class Promise(Protocol):
+    """What a ledger is asked to promise when it is opened."""
+
+    def settle(self) -> Terms:
+        """The terms of a new ledger; this may take a while, and is asked once."""
+
+    def disagreement(self, stored: Terms) -> str | None:
+        """Why a ledger with these terms is not the one asked for, or None."""
+
+
+def plan_order(budget: Budget) -> float:
+    """The order at which the budget affords most releases whose cost grows like the order.
+
+    Gaussian noise, and what is released behind it, costs about that; pure releases cost less.
+    """
+    orders = widen(DEFAULT_ORDERS)
+    allowed = conversion.allowance(orders, budget.epsilon, budget.delta)
+    return float(orders[int(np.argmax(allowed / orders))])
 
 
 def _numbers(budget: Budget) -> dict[str, float]:

@@ -1,18 +1,26 @@
-"""Checking a whole ledger, and holding it against a card that was issued from it."""
+"""Checking a whole ledger, and holding it against a card that was issued from it.
+
+Everything is read from one snapshot, entry by entry, so others may write meanwhile and
+memory does not grow with the ledger.
+"""
 
 from __future__ import annotations
 
 import json
-import sqlite3
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any
 
 from ballotine.errors import LedgerError, LedgerTamperedError
-from ballotine.ledger import chain, schema
+from ballotine.ledger import entries as chain
+from ballotine.ledger.binding import charge_from, reservation_digest
 from ballotine.ledger.book import Ledger
-from ballotine.ledger.chain import Anchor, Entry
-from ballotine.ledger.spending import Spending, charge_from, reservation_digest
+from ballotine.ledger.charge import Charge
+from ballotine.ledger.entries import Anchor, Entry
+from ballotine.ledger.spending import Spending
+from ballotine.ledger.store import Stored, View
 from ballotine.ledger.terms import Mode
 
 
@@ -26,22 +34,29 @@ class Verified:
     head: Anchor
 
 
-def verify(ledger: Ledger, anchor: Anchor | None = None) -> Verified:
+def verify(
+    ledger: Ledger,
+    anchor: Anchor | None = None,
+    watch: Callable[[Spending, Entry], None] = lambda *_: None,
+) -> Verified:
     """Raise LedgerTamperedError unless every part of the ledger fits every other.
 
     The chain shows edits of entries; the digests in it show edits of queries and
     answers; the anchor of a card shows a truncated or restored older copy.
+
+    Args:
+        ledger: what to check.
+        anchor: where the ledger stood when a card was written.
+        watch: is shown what the entries add up to after each of them.
     """
-    entries = list(ledger.entries())
-    connection = ledger._connection
-    with schema.translated(ledger.path):
-        _check_first(ledger, entries)
-        _check_budget(ledger, entries)
-        _check_queries(connection, entries)
-    if anchor is not None:
-        check_anchor(ledger, entries, anchor)
-    queries = connection.execute("SELECT count(*) FROM queries").fetchone()[0]
-    return Verified(len(entries), int(queries), anchor is not None, ledger.head())
+    ledger.store.check()
+    with ledger.store.reading() as view:
+        audit = _Audit(view, anchor)
+        for entry in chain.chained(view.rows(), 0, chain.GENESIS):
+            audit.take(entry)
+            watch(audit.spending, entry)
+        audit.finish()
+    return Verified(audit.seq, audit.queries, anchor is not None, audit.head)
 
 
 def read_anchor(card: Path) -> Anchor:
@@ -49,71 +64,131 @@ def read_anchor(card: Path) -> Anchor:
     try:
         stated = json.loads(card.read_text(encoding="utf-8"))["ledger"]
         return Anchor(str(stated["id"]), int(stated["seq"]), str(stated["hash"]))
-    except (OSError, ValueError, KeyError, TypeError) as problem:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as problem:
         raise LedgerError(f"{card} is not a readable privacy card") from problem
 
 
-def check_anchor(ledger: Ledger, entries: list[Entry], anchor: Anchor) -> None:
-    """The ledger must still contain the entry that a card names."""
-    if anchor.ledger != ledger.identity:
-        raise LedgerTamperedError("the card was issued from another ledger than this one")
-    if anchor.seq > len(entries):
-        raise LedgerTamperedError(
-            f"the ledger is older than its card: it ends at entry {len(entries)}, the card saw "
-            f"entry {anchor.seq}; it was truncated or restored from an old copy"
-        )
-    if entries[anchor.seq - 1].hash != anchor.hash:
-        raise LedgerTamperedError("the ledger's history differs from the one its card saw")
+class _Audit:
+    """Follows entries and the queries they speak of, side by side."""
 
+    def __init__(self, view: View, anchor: Anchor | None) -> None:
+        self._view = view
+        self._anchor = anchor
+        self._marked = {
+            "reserve": _Marked(view.grouped("reserved")),
+            "record": _Marked(view.grouped("recorded")),
+            "void": _Marked(view.grouped("fenced")),
+            "undrawn": _Marked(view.grouped("idle")),
+        }
+        self.spending: Spending
+        self.head = Anchor("", 0, chain.GENESIS)
+        self.queries = self._answers = self._answered = 0
 
-def _check_first(ledger: Ledger, entries: list[Entry]) -> None:
-    stated = chain.digest_of([ledger._meta("salt"), ledger._meta("fingerprint")])
-    if entries[0].kind != "open" or entries[0].payload["data"] != stated:
-        raise LedgerTamperedError("the ledger's link to its data set was changed")
+    @property
+    def seq(self) -> int:
+        return self.head.seq
 
+    def take(self, entry: Entry) -> None:
+        if entry.seq == 1:
+            self.spending = Spending.begin(entry)
+            self._check_data(entry)
+        if entry.kind == "checkpoint" and entry.payload != json.loads(
+            chain.canonical(self.spending.to_state())
+        ):
+            raise LedgerTamperedError(f"checkpoint {entry.seq} of the ledger is not what was spent")
+        self.spending.apply(entry)
+        self._check_budget(entry)
+        self._check_queries(entry)
+        self.head = Anchor(self.spending.identity, entry.seq, entry.hash)
+        if self._anchor is not None and self._anchor.seq == entry.seq:
+            self._check_anchor(self._anchor)
 
-def _check_budget(ledger: Ledger, entries: list[Entry]) -> None:
-    """Replay: at no entry may the cost have been above the promise."""
-    spending = Spending(ledger.terms)
-    for entry in entries:
-        spending.apply(entry)
-        if entry.kind != "reserve" or ledger.terms.mode is Mode.PAPER:
-            continue
-        if any(account.exceeded() for account in spending.accounts.values()):
+    def finish(self) -> None:
+        """Nothing may be left over, and a card may not know more than the ledger."""
+        if self.seq == 0:
+            raise LedgerTamperedError("the ledger has lost its first entry")
+        if any(marked.left for marked in self._marked.values()) or self._answers != self._answered:
+            raise LedgerTamperedError("the ledger holds queries that no entry accounts for")
+        if self._anchor is not None and self._anchor.seq > self.seq:
+            self._check_owner(self._anchor)
+            raise LedgerTamperedError(
+                f"the ledger is older than its card: it ends at entry {self.seq}, the card saw "
+                f"entry {self._anchor.seq}; it was truncated or restored from an old copy"
+            )
+
+    def _check_anchor(self, anchor: Anchor) -> None:
+        self._check_owner(anchor)
+        if anchor.hash != self.head.hash:
+            raise LedgerTamperedError("the ledger's history differs from the one its card saw")
+
+    def _check_owner(self, anchor: Anchor) -> None:
+        if anchor.ledger != self.spending.identity:
+            raise LedgerTamperedError("the card was issued from another ledger than this one")
+
+    def _check_data(self, entry: Entry) -> None:
+        facts = [self._view.meta(key) for key in ("salt", "fingerprint")]
+        found = chain.digest_of([fact for fact in facts if fact is not None])
+        if None in facts or entry.payload.get("data") != found:
+            raise LedgerTamperedError("the ledger's link to its data set was changed")
+
+    def _check_budget(self, entry: Entry) -> None:
+        """At no payment may the cost have been above the promise."""
+        pays = entry.kind == "reserve" or (entry.kind == "publish" and "account" in entry.payload)
+        if not pays or self.spending.terms.mode is Mode.PAPER:
+            return
+        if any(account.exceeded() for account in self.spending.accounts.values()):
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger exceeds its budget")
 
-
-def _check_queries(connection: sqlite3.Connection, entries: list[Entry]) -> None:
-    reserved = _grouped(connection, "reserved", "turn")
-    recorded = _grouped(connection, "recorded", "answer")
-    for entry in entries:
+    def _check_queries(self, entry: Entry) -> None:
+        if entry.kind == "migrate":  # what was pending then is fenced, and stays charged
+            self._marked["void"].take(entry.seq)
+        if entry.kind not in self._marked:
+            return
+        rows = self._marked[entry.kind].take(entry.seq)
+        if entry.kind == "record":
+            self._answered += len(rows)
+            digest = chain.digest_of([row[1] + bytes(row[4] or b"") for row in rows])
+        else:
+            digest = reservation_digest([(row[1], row[3]) for row in rows], self._charge(entry))
         if entry.kind == "reserve":
-            rows = reserved.pop(entry.seq, [])
-            charge = charge_from(entry.payload["events"])
-            _check_group(entry, len(rows), reservation_digest(rows, charge), "ids")
-        elif entry.kind == "record":
-            rows = recorded.pop(entry.seq, [])
-            digest = chain.digest_of(sorted(query + bytes(answer or b"") for query, answer in rows))
-            _check_group(entry, len(rows), digest, "answers")
-    stray = connection.execute(
-        "SELECT count(*) FROM queries WHERE (answer IS NULL) != (recorded IS NULL)"
-    ).fetchone()[0]
-    if reserved or recorded or stray:
-        raise LedgerTamperedError("the ledger holds queries that no entry accounts for")
+            self.queries += len(rows)
+            self._answers += sum(row[4] is not None for row in rows)
+        key = "answers" if entry.kind == "record" else "ids"
+        account = entry.payload.get("account", 0)
+        if (
+            len(rows) != entry.payload["queries"]
+            or digest != entry.payload[key]
+            or any(row[2] != account for row in rows)
+        ):
+            raise LedgerTamperedError(
+                f"queries or answers of ledger entry {entry.seq} were changed"
+            )
+
+    def _charge(self, entry: Entry) -> Charge:
+        if "account" in entry.payload:
+            return self.spending.bindings[entry.payload["account"]].charge
+        return charge_from(entry.payload["events"])
 
 
-def _grouped(
-    connection: sqlite3.Connection, column: str, value: str
-) -> dict[int, list[tuple[bytes, Any]]]:
-    groups: dict[int, list[tuple[bytes, Any]]] = {}
-    rows = connection.execute(
-        f"SELECT {column}, id, {value} FROM queries WHERE {column} IS NOT NULL"
-    )
-    for seq, query, rest in rows:
-        groups.setdefault(seq, []).append((bytes(query), rest))
-    return groups
+class _Marked:
+    """Queries that carry a mark, handed out mark by mark."""
 
+    def __init__(self, rows: Iterator[Stored]) -> None:
+        self._groups = groupby(rows, key=itemgetter(0))
+        self._next: tuple[int, list[Stored]] | None = None
+        self._step()
 
-def _check_group(entry: Entry, number: int, digest: str, key: str) -> None:
-    if number != entry.payload["queries"] or digest != entry.payload[key]:
-        raise LedgerTamperedError(f"queries or answers of ledger entry {entry.seq} were changed")
+    @property
+    def left(self) -> bool:
+        return self._next is not None
+
+    def take(self, mark: int) -> list[Stored]:
+        if self._next is None or self._next[0] != mark:
+            return []
+        rows = self._next[1]
+        self._step()
+        return rows
+
+    def _step(self) -> None:
+        found = next(self._groups, None)
+        self._next = None if found is None else (found[0], list(found[1]))

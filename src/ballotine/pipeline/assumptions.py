@@ -9,7 +9,7 @@ from ballotine.ledger import Ledger
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Guarantee
 from ballotine.text import quoted
-from ballotine.voting.individual import NOTE, IndividualPlan
+from ballotine.voting.individual import NOTE, Plan
 from ballotine.voting.promise import guarantee_of
 
 ONE_TEACHER = (
@@ -51,7 +51,7 @@ def make_guarantee(
     noise: NoiseSource,
     *,
     classes_from_private: bool,
-    plan: IndividualPlan | None = None,
+    plan: Plan,
     extra: tuple[str, ...] = (),
 ) -> Guarantee:
     """The guarantee of everything in the ledger, with all that it rests on."""
@@ -65,15 +65,13 @@ def make_guarantee(
         usual=_usual(plan),
         where=ALONE if ledger.path is None else "all runs in the ledger of these records",
     )
-    if plan is None or plan.standard:
+    if plan.standard:
         return guarantee
     return replace(guarantee, notes=(*guarantee.notes, NOTE))
 
 
-def _usual(plan: IndividualPlan | None) -> tuple[str, ...]:
+def _usual(plan: Plan) -> tuple[str, ...]:
     """What every run assumes, and what its plan adds."""
-    if plan is None:
-        return (ONE_TEACHER, *ALWAYS)
     copies = any(group.reach.teachers > 1 for group in plan.groups)
     straight = (STRAIGHT.format(quoted(plan.exempt)),) if plan.exempt else ()
     return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *straight)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, _clone_parametrized
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-from ballotine.data import fingerprint
+from ballotine.data import row_keys
+from ballotine.data.identity import Records, records_of
 from ballotine.data.target import label_words
-from ballotine.errors import AbstainedError, DataError, ParameterError
+from ballotine.errors import AbstainedError, DataError, LedgerMismatchError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.noise import NoiseSource, source
-from ballotine.pipeline.assumptions import make_guarantee
-from ballotine.pipeline.procedure import Procedure, Rules
+from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
+from ballotine.pipeline.counting import first_places
+from ballotine.pipeline.procedure import Procedure, Request
 from ballotine.pipeline.targets import encode_classes, encode_labels
 from ballotine.pipeline.together import LearnTogether, Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student
@@ -29,7 +32,7 @@ from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.students import SpreadingClassifier, label_score
 from ballotine.teachers import make_engine
 from ballotine.types import FloatArray, IntArray, Labels, Table
-from ballotine.voting import Answers, GNMax, Mechanism
+from ballotine.voting import Answers, GNMax, Mechanism, Session
 from ballotine.voting.individual import Scheme
 
 
@@ -124,38 +127,20 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: their classes: numbers or strings; or 0 and 1, shape (records, labels).
             groups: the group of each record, where budgets are individual.
         """
-        rules = self._rules()
+        request = self._request()
         if self.together is not None:
             check_network(self.teacher)
-        several = rules.mechanism.multilabel
-        try:
-            X, y = validate_data(
-                self,
-                X,
-                y,
-                dtype=np.float64,
-                multi_output=several,
-                ensure_min_samples=self.n_teachers,
-            )
-        except ValueError as problem:
-            if "could not convert" not in str(problem):
-                raise
-            # The message would repeat a private cell.
-            raise DataError("the private rows hold values that are not numbers") from None
-        codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
-        names = None if groups is None else np.asarray(groups)
-        check_consistent_length(codes, names)
-        self.procedure_ = Procedure.settle(rules, len(self.classes_), names)
+        X, codes, names = self._private_rows(X, y, groups, several=request.mechanism.multilabel)
+        self.procedure_ = Procedure.settle(request, len(self.classes_), names, len(X))
         self._warn(codes)
         self.noise_ = _noise(self.random_state)
         secret = self.noise_.words("partition", b"", 4)
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
-        words = label_words(codes if several else self.classes_[codes])
-        self.ledger_ = Ledger.open(
-            self.ledger,
-            self.procedure_.terms(self.ledger),
-            lambda salt: fingerprint(X, words, salt),
-        )
+        records = records_of(X, label_words(codes if codes.ndim == 2 else self.classes_[codes]))
+        self.ledger_ = self._ledger(records)
+        if not self.noise_.seeded:  # whose teachers are new, and have answered nothing yet
+            self.procedure_.require_affordable(self.ledger_)
+        self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
         self.ensemble_ = train_ensemble(
             self.procedure_,
             KNeighborsClassifier(1) if self.teacher is None else self.teacher,
@@ -167,11 +152,11 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             thresholds=self.thresholds,
             place=Place(self.ledger_, self.noise_),
         )
-        # Kept, because stopping as papers do needs to know what was asked before.
-        self._answerer = self.procedure_.answerer(self.ledger_, self.noise_, self.classes_)
+        name = self.procedure_.voters_name(self.ensemble_.identity, self.partition_, records)
+        self._voters = replace(self.ensemble_, identity=name)
+        self._session: Session | None = None
         straight = self.procedure_.straight
         self._straight = X[straight], codes[straight]
-        self._pool: dict[bytes, Table] = {}
         self.student_: Any = None
         return self
 
@@ -182,12 +167,11 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "ensemble_")
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        ids = self.procedure_.query_ids(X, self.ensemble_.identity)
-        if self.procedure_.rules.mode is Mode.FIXED:
-            self._enlarge_pool(ids, X)
-        answers = self._answerer.answer(ids, lambda rows: self.ensemble_.ballots(X[rows]))
-        if self.procedure_.rules.mode is Mode.FIXED:
-            self._publish()
+        keys = row_keys(X)
+        session = self._answering(keys)
+        answers = session.answer(X, keys)
+        if session.rules.mode is Mode.FIXED:
+            session.publish([X[np.unique(first_places(keys))]])
         return answers
 
     def distill(self, X: Table, answers: Answers | None = None) -> Self:
@@ -257,7 +241,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.noise_,
             classes_from_private=self.classes is None and not several,
             plan=self.procedure_.plan,
-            extra=self.procedure_.assumptions,
+            extra=(*self.procedure_.assumptions, PREPARED_ELSEWHERE),
         )
 
     def __sklearn_tags__(self) -> Tags:
@@ -266,8 +250,22 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_label = bool(getattr(self.mechanism, "multilabel", False))
         return tags
 
-    def _rules(self) -> Rules:
-        return Rules(
+    def __sklearn_clone__(self) -> PateClassifier:
+        """A clone that trains on the same records spends the same privacy again.
+
+        Seeded experiments may; with a ledger file all clones share it, and its budget.
+        """
+        if self.random_state is None and self.ledger is None:
+            raise ParameterError(
+                "a clone would spend the budget of these records a second time, and nobody would "
+                "add the two up: give ledger= a file that all clones share, or random_state= a "
+                "seed for experiments (so cross-validation and grid search need one of them)"
+            )
+        clone: PateClassifier = _clone_parametrized(self)
+        return clone
+
+    def _request(self) -> Request:
+        return Request(
             mechanism=GNMax(self.n_teachers / 5) if self.mechanism is None else self.mechanism,
             teachers=self.n_teachers,
             mode=_mode(self.mode),
@@ -281,29 +279,65 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _warn(self, codes: IntArray) -> None:
         """What the holder should know before anything is released."""
         protected = len(codes) - len(self.procedure_.straight)
-        if (text := warn_about_delta(self.procedure_.delta, protected)) is not None:
+        if (text := warn_about_delta(self.procedure_.plan.delta, protected)) is not None:
             warnings.warn(text, DeltaWarning, stacklevel=3)
         if (text := warn_about_bias(self.procedure_, codes)) is not None:
             warnings.warn(text, BiasWarning, stacklevel=3)
 
-    def _enlarge_pool(self, ids: list[bytes], X: Table) -> None:
-        """In fixed mode the rows are known beforehand: neither fewer nor more."""
-        pool = self._pool | dict(zip(ids, X, strict=True))
-        if len(pool) > (self.queries or 0):
-            raise ParameterError(
-                f"{self.queries} queries were fixed beforehand, and these rows would make "
-                f"{len(pool)}"
+    def _private_rows(
+        self, X: Table, y: Labels, groups: Labels | None, *, several: bool
+    ) -> tuple[Table, IntArray, Labels | None]:
+        """Rows, class numbers and groups; what is wrong with a private cell is not repeated."""
+        least = self.n_teachers
+        try:
+            X, y = validate_data(
+                self, X, y, dtype=np.float64, multi_output=several, ensure_min_samples=least
             )
-        self._pool = pool
+        except ValueError as problem:
+            if "could not convert" not in str(problem):
+                raise
+            raise DataError("the private rows hold values that are not numbers") from None
+        codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
+        names = None if groups is None else np.asarray(groups)
+        check_consistent_length(codes, names)
+        return X, codes, names
 
-    def _publish(self) -> None:
-        if len(self._pool) == self.queries:
-            ballots = self.ensemble_.ballots(np.stack(list(self._pool.values())))
-            self.procedure_.publish(self.ledger_, list(self._pool), ballots, self.noise_)
+    def _ledger(self, records: Records) -> Ledger:
+        """The file's, or this object's own, which a second fit goes on with."""
+        promise = self.procedure_.rules.promise()
+        if self.ledger is not None:
+            return Ledger.open(self.ledger, promise, records.fingerprint)
+        own: dict[str, Ledger] = self.__dict__.setdefault("_ledgers", {})
+        name = records.fingerprint(b"this object's records")
+        if name in own:
+            own[name].agree(promise)
+        elif own and self.random_state is None:
+            raise LedgerMismatchError(
+                "this object's ledger belongs to other records; make a new PateClassifier for "
+                "these, or give ledger= a file, which knows its records"
+            )
+        else:
+            own[name] = Ledger.open(None, promise, records.fingerprint)
+        return own[name]
+
+    def _answering(self, keys: list[bytes]) -> Session:
+        """The session that answers; in fixed mode all rows come at once, and stay the same."""
+        fixed = self.procedure_.rules.mode is Mode.FIXED
+        if self._session is None or (fixed and not self._session.holds(keys)):
+            self._session = Session.open(
+                self.procedure_.rules,
+                self._voters,
+                self.ledger_,
+                self.noise_,
+                names=self.classes_,
+                groups=self._groups,
+                pool=keys if fixed else None,
+            )
+        return self._session
 
     def _demand(self, answers: Answers) -> IntArray:
         if not answers.asked.all():
-            raise self.ledger_.refusal(self._answerer.charge())
+            raise self._answering([]).refusal()
         if (missing := int(np.count_nonzero(answers.labels < 0))) > 0:
             raise AbstainedError(
                 f"the mechanism abstained on {missing} of {answers.labels.size} "

@@ -40,26 +40,25 @@ class GroupAccount:
 def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupAccount, ...]:
     """The account of every group that is taught; none without individual budgets."""
     plan, spending = procedure.plan, ledger.spending()
-    if plan is None:
+    if not plan.individual:
         return ()
-    charge = plan.charge(procedure.classes)
-    shares, strict = dict(charge.shares), ledger.terms.mode is Mode.STRICT
+    strict, guaranteed = ledger.terms.mode is Mode.STRICT, spending.guaranteed()
+    shares = dict(procedure.rules.charge.shares)
     rows = []
     for group in plan.groups:
         account = spending.accounts[group.name]
-        allowed = account.affordable(charge, shares[group.name], 1) if strict else 1
         rows.append(
             GroupAccount(
                 name=group.name,
                 records=group.records,
                 budget=group.epsilon,
-                epsilon=account.guaranteed_epsilon() if strict else None,
+                epsilon=guaranteed[group.name] if strict else None,
                 charged=account.epsilon(),
                 teachers=len(group.teachers),
                 weight=group.reach.weight,
                 copies=group.reach.teachers,
                 voters=group.voters,
-                ended=allowed == 0,
+                ended=strict and not account.affords(shares[group.name].events),
             )
         )
     return tuple(rows)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from ballotine.ledger import Ledger, Spending
 
 MOST_POINTS = 300
+MOST_REPLAYED = 20_000
+
+T = TypeVar("T")
 
 
 def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
-    """Queries asked, queries answered and the meter's ε after each recorded batch.
+    """Queries asked, queries answered and the meter's ε, over time.
 
-    With several groups, also the ε that each of them was charged.
+    A point for recorded batches, at most so many; in a long ledger, for its checkpoints. With
+    several groups, also the ε that each of them was charged.
     """
+    if ledger.head().seq > MOST_REPLAYED:
+        return [_point(one) for one in _thinned(list(ledger.checkpoints()))] + [
+            _point(ledger.spending())
+        ]
     entries = list(ledger.entries())
-    records = [entry.seq for entry in entries if entry.kind == "record"]
-    stride = max(1, -(-len(records) // MOST_POINTS))
-    shown = set(records[::-1][::stride])
-    spending = Spending(ledger.terms)
-    points: list[dict[str, Any]] = [_point(spending)]
+    shown = set(_thinned([entry.seq for entry in entries if entry.kind == "record"]))
+    spending = Spending.begin(entries[0])
+    points = [_point(spending)]
     for entry in entries:
         spending.apply(entry)
         if entry.seq in shown:
@@ -27,9 +33,15 @@ def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
     return points
 
 
+def _thinned(found: list[T]) -> list[T]:
+    """Some of many, the last among them."""
+    stride = max(1, -(-len(found) // MOST_POINTS))
+    return found[::-1][::stride][::-1]
+
+
 def runs_in(ledger: Ledger) -> int:
     """How many runs have spent from the ledger."""
-    return len({e.payload["run"] for e in ledger.entries() if e.kind == "reserve"})
+    return len(ledger.spending().runs)
 
 
 def _point(spending: Spending) -> dict[str, Any]:

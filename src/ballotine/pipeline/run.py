@@ -7,6 +7,7 @@ is resumed; spending is the ledger's business and survives on its own.
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from ballotine.pipeline.assumptions import (
     PUBLIC_FROM_PRIVATE,
     make_guarantee,
 )
+from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
@@ -40,9 +42,37 @@ from ballotine.students import Student, unanswered
 from ballotine.teachers import Ensemble, TeacherStore, make_engine
 from ballotine.text import quoted
 from ballotine.types import Table
-from ballotine.voting import Answers
+from ballotine.voting import Answers, CastBallots, Session
 
 log = logging.getLogger("ballotine.run")
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What a run has settled before anybody is trained; it is handed from stage to stage.
+
+    Attributes:
+        dataset: the records and the public rows.
+        procedure: how votes are counted, charged and stopped.
+        partition: who teaches whom.
+        seen: rows as teachers and student see them.
+        ledger: of the data set.
+        secret: what the partition follows from.
+        groups: by which the ledger knows every record's group.
+    """
+
+    dataset: Dataset
+    procedure: Procedure
+    partition: Partition
+    seen: Seen
+    ledger: Ledger
+    secret: bytes = field(repr=False)
+    groups: str = ""
+
+    def voters_name(self, ensemble: Ensemble) -> bytes:
+        """The ensemble's name in queries."""
+        name = self.seen.name(ensemble.identity)
+        return self.procedure.voters_name(name, self.partition, self.dataset.records)
 
 
 class Run:
@@ -66,24 +96,18 @@ class Run:
         """Walk the whole road; what was done before is not done again."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
-        secret = self._secret()
         try:
-            dataset = load(self.settings.data_spec())
-            procedure = self._settle(dataset)
-            partition = self._partition(dataset, procedure, secret)
-            seen = see(self.settings.features, dataset, self.progress)
-            book = self._open_ledger(dataset, procedure)
+            ready = self._prepare()
         except BallotineError:
             discard_unused(self.folder)
             raise
-        with book as ledger:
-            ensemble = self._train(dataset, seen, procedure, partition, secret, ledger)
-            ballots = self._vote(ensemble, dataset, seen, procedure)
+        with ready.ledger:
+            ensemble = self._train(ready)
+            ballots = self._vote(ready, ensemble)
             self._keep_problems(ensemble)
-            name = seen.name(ensemble.identity)
-            answers = self._answer(ledger, name, procedure, dataset, ballots)
-            student = self._distill(dataset, seen, procedure, answers)
-            result = self._result(dataset, seen, procedure, partition, ledger, answers, student)
+            answers = self._answer(ready, CastBallots(ready.voters_name(ensemble), ballots))
+            student = self._distill(ready, answers)
+            result = self._result(ready, answers, student)
         log.info("run ends: ε = %.3f, δ = %g", result.guarantee.epsilon, result.guarantee.delta)
         return result
 
@@ -91,6 +115,23 @@ class Run:
         """The records and who teaches whom in this run: private."""
         dataset = load(self.settings.data_spec())
         return dataset, self._partition(dataset, self._settle(dataset), self._secret())
+
+    def _prepare(self) -> Ready:
+        """Everything that is settled before anybody is trained and anything is paid for."""
+        secret = self._secret()
+        dataset = load(self.settings.data_spec())
+        procedure = self._settle(dataset)
+        partition = self._partition(dataset, procedure, secret)
+        seen = see(self.settings.features, dataset, self.progress)
+        ledger = self._open_ledger(dataset, procedure)
+        try:
+            if self.folder.root.name not in ledger.spending().runs:
+                procedure.require_affordable(ledger)
+            groups = procedure.groups_mark(ledger, dataset.records, dataset.groups)
+        except BaseException:
+            ledger.close()
+            raise
+        return Ready(dataset, procedure, partition, seen, ledger, secret, groups)
 
     def _secret(self) -> bytes:
         """What the partition follows from: kept, so that a resumed run deals alike."""
@@ -110,10 +151,10 @@ class Run:
                 f"the data has {'several labels' if dataset.multilabel else 'one class'}"
             )
         queries = len(set(row_keys(self._pool(dataset))))
-        rules = self.settings.rules(labels=dataset.classes, queries=queries)
-        groups = None if rules.individual is None else dataset.groups
-        procedure = Procedure.settle(rules, len(dataset.classes), groups)
-        if procedure.plan is not None:
+        request = self.settings.request(labels=dataset.classes, queries=queries)
+        groups = None if request.individual is None else dataset.groups
+        procedure = Procedure.settle(request, len(dataset.classes), groups, len(dataset.X_private))
+        if procedure.plan.individual:
             for line in procedure.plan.table(procedure.classes).splitlines():
                 log.info("plan: %s", line)
         return procedure
@@ -131,59 +172,55 @@ class Run:
 
     def _open_ledger(self, dataset: Dataset, procedure: Procedure) -> Ledger:
         path = self.settings.budget.ledger or self.folder.ledger
+        promise = procedure.rules.promise()
         if procedure.rules.mode is Mode.FIXED:  # how ε will be published takes a while to plan
             with self.progress.stage("plan", 1) as advance:
-                terms = procedure.terms(path)
+                ledger = Ledger.open(path, promise, dataset.fingerprint)
                 advance(1)
         else:
-            terms = procedure.terms(path)
-        ledger = Ledger.open(path, terms, dataset.fingerprint)
-        if self.folder.card.exists():  # a card was issued: the ledger must not be older
-            verify(ledger, read_anchor(self.folder.card))
+            ledger = Ledger.open(path, promise, dataset.fingerprint)
+        try:
+            if self.folder.card.exists():  # a card was issued: the ledger must not be older
+                verify(ledger, read_anchor(self.folder.card))
+        except BaseException:
+            ledger.close()
+            raise
         return ledger
 
-    def _train(
-        self,
-        dataset: Dataset,
-        seen: Seen,
-        procedure: Procedure,
-        partition: Partition,
-        secret: bytes,
-        ledger: Ledger,
-    ) -> Ensemble:
-        teachers, X, y = self.settings.teachers, dataset.X_private, dataset.y_private
-        together = procedure.rules.together
+    def _train(self, ready: Ready) -> Ensemble:
+        teachers, data, procedure = self.settings.teachers, ready.dataset, ready.procedure
+        together, groups = procedure.request.together, ready.partition.groups
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
-        made_from = mark_of(how + seen.how, secret, shares(partition.groups), X, y)
+        made_from = mark_of(
+            how + ready.seen.how, ready.secret, shares(groups), data.X_private, data.y_private
+        )
         claim_teachers(self.folder, made_from)
         folder = self.folder.teachers.resolve()
-        stage, steps = ("rounds", together.rounds) if together else ("teachers", procedure.teachers)
+        stage, steps = ("rounds", together.rounds) if together else ("teachers", len(groups))
         with self.progress.stage(stage, steps) as advance:
             ensemble = train_ensemble(
                 procedure,
                 self.teacher,
-                seen.X_private,
-                y,
-                partition,
-                secret=secret,
+                ready.seen.X_private,
+                data.y_private,
+                ready.partition,
+                secret=ready.secret,
                 engine=make_engine(teachers.engine, teachers.jobs),
                 thresholds=self.settings.voting.thresholds,
                 store=TeacherStore(folder),
-                place=Place(ledger, self.noise, folder, made_from, self.folder.root.name),
+                place=Place(ready.ledger, self.noise, folder, made_from, self.folder.root.name),
                 advance=advance,
             )
         log.info("%d teachers are ready", len(ensemble))
         return ensemble
 
-    def _vote(
-        self, ensemble: Ensemble, dataset: Dataset, seen: Seen, procedure: Procedure
-    ) -> Table:
+    def _vote(self, ready: Ready, ensemble: Ensemble) -> Table:
         """Ballots on the whole pool, kept: they cost nothing until something is released."""
-        mark = mark_of(seen.name(ensemble.identity), procedure.mark, self._pool(dataset))
+        mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = kept_ballots(self.folder, mark)
             if ballots is None:
-                ballots = ensemble.ballots(self._pool(seen), advance)
+                ballots = ensemble.ballots(self._pool(ready.seen), advance)
                 keep_ballots(self.folder, ballots, mark)
             else:
                 advance(len(ensemble))
@@ -195,81 +232,78 @@ class Run:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
 
-    def _answer(
-        self,
-        ledger: Ledger,
-        ensemble: bytes,
-        procedure: Procedure,
-        dataset: Dataset,
-        ballots: Table,
-    ) -> Answers:
-        pool, classes = self._pool(dataset), np.asarray(dataset.classes)
-        answerer = procedure.answerer(ledger, self.noise, classes, run=self.folder.root.name)
-        ids = procedure.query_ids(pool, ensemble)
+    def _answer(self, ready: Ready, voters: CastBallots) -> Answers:
+        pool, rules = self._pool(ready.dataset), ready.procedure.rules
+        keys, places = row_keys(pool), np.arange(len(pool))
+        session = Session.open(
+            rules,
+            voters,
+            ready.ledger,
+            self.noise,
+            names=np.asarray(ready.dataset.classes),
+            groups=ready.groups,
+            pool=keys if rules.mode is Mode.FIXED else None,
+            run=self.folder.root.name,
+        )
         with self.progress.stage("answers", len(pool)) as advance:
-            answers = answerer.answer(ids, lambda rows: ballots[rows], advance)
+            answers = session.answer(places, keys, advance)
             if not answers.asked.any():
-                raise ledger.refusal(answerer.charge())
-        procedure.publish(ledger, ids, ballots, self.noise)
-        produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers))
-        log.info("%d queries asked, %d answered", answers.asked.sum(), answers.answered.sum())
+                raise session.refusal()
+        first = first_places(keys)
+        session.publish([np.unique(first)])
+        produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers, first))
+        counts = Counts.of(answers, first, len(pool))
+        log.info("%d queries asked, %d answered", counts.asked, counts.answered)
         return answers
 
-    def _distill(
-        self, dataset: Dataset, seen: Seen, procedure: Procedure, answers: Answers
-    ) -> Student:
+    def _distill(self, ready: Ready, answers: Answers) -> Student:
         """Learn from public rows and answers, and from records that need no privacy."""
+        seen, data = ready.seen, ready.dataset
         rows, labels = with_straight(
-            procedure, self._pool(seen), answers.labels, seen.X_private, dataset.y_private
+            ready.procedure, self._pool(seen), answers.labels, seen.X_private, data.y_private
         )
         return distill(
             self.learner,
             rows,
             labels,
-            dataset.classes,
+            data.classes,
             released=seen.released,
             folder=self.folder,
             noise=self.noise,
             progress=self.progress,
         )
 
-    def _result(
-        self,
-        dataset: Dataset,
-        seen: Seen,
-        procedure: Procedure,
-        partition: Partition,
-        ledger: Ledger,
-        answers: Answers,
-        student: Student,
-    ) -> RunResult:
-        guarantee = make_guarantee(
-            ledger,
-            partition,
-            self.noise,
-            classes_from_private=dataset.classes_from == "private labels",
-            plan=procedure.plan,
-            extra=(*_extra_assumptions(dataset, procedure), *assumed(self.settings.features)),
-        )
-        told, whispered = self._warnings(dataset, procedure, answers, student)
+    def _result(self, ready: Ready, answers: Answers, student: Student) -> RunResult:
+        data, procedure, ledger = ready.dataset, ready.procedure, ready.ledger
+        with ledger.snapshot():  # others may write: guarantee and anchor are of one moment
+            guarantee = make_guarantee(
+                ledger,
+                ready.partition,
+                self.noise,
+                classes_from_private=data.classes_from == "private labels",
+                plan=procedure.plan,
+                extra=(*_extra_assumptions(data, procedure), *assumed(self.settings.features)),
+            )
+            account = Account.of(ledger, group_accounts(ledger, procedure))
+        told, whispered = self._warnings(data, procedure, answers, student)
         result = RunResult(
             self.settings,
             self.folder,
-            dataset,
+            data,
             procedure,
-            partition,
+            ready.partition,
             answers,
             student,
             guarantee,
-            Account.of(ledger, group_accounts(ledger, procedure)),
+            account,
             warnings=told,
             holder_warnings=whispered,
             broken_teachers=self.folder.problems.exists(),
         )
-        if dataset.X_test is not None and dataset.y_test is not None:
-            result.evaluation = evaluate(student, dataset.X_test, dataset.y_test)
+        if data.X_test is not None and data.y_test is not None:
+            result.evaluation = evaluate(student, data.X_test, data.y_test)
         if self.settings.run.experiment:
-            self._experiment(result, seen)
+            self._experiment(result, ready.seen)
         return result
 
     def _warnings(
@@ -278,7 +312,7 @@ class Run:
         """What everybody may be told, and what depends on private records."""
         told = list(dataset.notes)
         protected = len(dataset.X_private) - len(procedure.straight)
-        if (text := warn_about_delta(procedure.delta, protected)) is not None:
+        if (text := warn_about_delta(procedure.plan.delta, protected)) is not None:
             told.append(text)
         if answers.multilabel and len(silent := unanswered(answers.labels)):
             names = quoted(dataset.classes[label] for label in silent)

@@ -14,7 +14,7 @@ from pydantic import ValidationError, model_validator
 from ballotine.data import DataSpec
 from ballotine.errors import ParameterError, RunFileError
 from ballotine.ledger import Mode
-from ballotine.pipeline.procedure import Rules
+from ballotine.pipeline.procedure import Request
 from ballotine.pipeline.sections import (
     BudgetSection,
     DataSection,
@@ -65,7 +65,7 @@ class RunFile(Section):
                 "reproduction only, and needs [run] experiment = true"
             )
         try:
-            self.rules(queries=1)
+            self.request(queries=1)
         except ParameterError as problem:
             where = "individual" if individual is not None else "budget"
             if self.together.method is not None:
@@ -87,7 +87,7 @@ class RunFile(Section):
             )
         return self
 
-    def rules(self, *, labels: Sequence[str | int] = (), queries: int) -> Rules:
+    def request(self, *, labels: Sequence[str | int] = (), queries: int) -> Request:
         """What the run asks for.
 
         Args:
@@ -95,7 +95,7 @@ class RunFile(Section):
             queries: how many different public rows there are to ask.
         """
         budget = self.budget.build()
-        return Rules(
+        return Request(
             mechanism=self.voting.build(labels),
             teachers=self.teachers.number,
             mode=self.budget.mode,

@@ -46,7 +46,7 @@ def train_ensemble(
         place: where rounds of learning together are paid and kept.
         advance: is told about each finished teacher, or round.
     """
-    mechanism, together = procedure.mechanism, procedure.rules.together
+    mechanism, together = procedure.mechanism, procedure.request.together
     if together is not None:
         assert place is not None
         return train_together(

@@ -32,8 +32,8 @@ def warn_about_bias(procedure: Procedure, codes: IntArray) -> str | None:
 
     For the holder's eyes: whether there is one depends on private labels.
     """
-    scheme = procedure.rules.individual
-    if scheme is None or procedure.numbers is None:
+    scheme = procedure.request.individual
+    if scheme is None:
         return None
     budgets = np.array([epsilon for _, epsilon in scheme.pairs])
     return budget_class_association(budgets[procedure.numbers], codes)

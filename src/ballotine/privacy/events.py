@@ -12,6 +12,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, ClassVar
 
 from ballotine.errors import ParameterError, UnknownEventError
@@ -230,6 +231,7 @@ KNOWN: dict[str, type[Event]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def from_json(text: str) -> Event:
     """Read an event back; whatever is not exactly one we know is refused."""
     try:

@@ -50,7 +50,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         "mechanism": json.loads(result.procedure.mechanism.describe()),
         "teachers": {
             **settings.teachers.model_dump(include={"number", "kind", "options"}),
-            "number": result.procedure.teachers,
+            "number": result.procedure.plan.teachers,
         },
         "partition": {
             "kind": settings.partition.kind,
@@ -162,7 +162,7 @@ def _individual(result: RunResult) -> dict[str, Any] | None:
     """The groups of individual budgets: their sizes are taken as public."""
     procedure, account = result.procedure, result.account
     plan = procedure.plan
-    if plan is None or procedure.numbers is None:
+    if not plan.individual:
         return None
     sizes = np.bincount(procedure.numbers, minlength=len(plan.names)).tolist()
     records = dict(zip(plan.names, sizes, strict=True))

@@ -5,18 +5,22 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ballotine.errors import ParameterError
-from ballotine.voting.answering import UNASKED, Answerer, Answers, query_ids
+from ballotine.voting.answers import UNASKED, Answers
 from ballotine.voting.binary import BinaryVoting
 from ballotine.voting.clipped import ClippedVoting
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.dependencies import Dependencies
 from ballotine.voting.gnmax import GNMax
+from ballotine.voting.individual.plan import Plan
 from ballotine.voting.interactive import InteractiveGNMax, StudentTallies
 from ballotine.voting.labels import Clipping, LabelTallies, SubsetTallies, cast_labels
 from ballotine.voting.lnmax import LNMax
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.powerset import PowersetVoting
+from ballotine.voting.rules import Rules
+from ballotine.voting.session import Session
 from ballotine.voting.tally import Tallies
+from ballotine.voting.voters import CastBallots, FittedModels, Voters
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     kind.name: kind
@@ -46,23 +50,27 @@ def make_mechanism(name: str, parameters: Mapping[str, Any]) -> Mechanism:
 __all__ = [
     "MECHANISMS",
     "UNASKED",
-    "Answerer",
     "Answers",
     "BinaryVoting",
+    "CastBallots",
     "ClippedVoting",
     "Clipping",
     "ConfidentGNMax",
     "Dependencies",
+    "FittedModels",
     "GNMax",
     "InteractiveGNMax",
     "LNMax",
     "LabelTallies",
     "Mechanism",
+    "Plan",
     "PowersetVoting",
+    "Rules",
+    "Session",
     "StudentTallies",
     "SubsetTallies",
     "Tallies",
+    "Voters",
     "cast_labels",
     "make_mechanism",
-    "query_ids",
 ]

@@ -18,8 +18,8 @@ from ballotine.privacy.conversion import Method
 from ballotine.privacy.guarantee import Kind
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.individual import IndividualPlan
-from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.individual import Plan
+from ballotine.voting.mechanism import Bounds
 from ballotine.voting.meter import Meter, Readings
 from ballotine.voting.tally import Tallies
 
@@ -58,19 +58,17 @@ class Accountant:
 
     def __init__(
         self,
-        mechanism: Mechanism,
+        plan: Plan,
         bounds: Bounds,
         noise: NoiseSource,
         orders: FloatArray = DEFAULT_ORDERS,
-        plan: IndividualPlan | None = None,
     ) -> None:
         if bounds not in get_args(Bounds):
             raise ParameterError(f"bounds must be one of {', '.join(get_args(Bounds))}")
-        self._mechanism = mechanism
+        self._plan = plan
         self._bounds: Bounds = bounds
         self._noise = noise
-        self._plan = plan
-        self._meter = Meter(mechanism, bounds, orders, plan)
+        self._meter = Meter(plan, bounds, orders)
         self.queries = 0
         self.answered = 0
 
@@ -82,9 +80,9 @@ class Accountant:
         Returns every group's ε after each of them, and how many were answered by then.
         """
         turns = np.arange(self.queries, self.queries + len(votes))
-        tallies = self._tallies(votes, classes, turns)
+        tallies = self._plan.tally(votes, classes, turns)
         keys = [turn.to_bytes(8, "big") for turn in turns.tolist()]
-        answers = self._mechanism.release(tallies, QueryNoise(self._noise, keys))
+        answers = self._plan.mechanism.release(tallies, QueryNoise(self._noise, keys))
         costs = self._meter.add(tallies, answers, turns)
         so_far = self.answered + np.cumsum(answered(answers))
         self.queries += len(votes)
@@ -106,17 +104,10 @@ class Accountant:
             self.answered,
             Kind.DATA_INDEPENDENT if data_independent else Kind.DATA_DEPENDENT,
             self._bounds,
-            () if self._plan is None else tuple(groups),
+            tuple(groups) if self._plan.individual else (),
         )
 
     def _group(self, name: str, delta: float, method: Method) -> GroupAccount:
         epsilon, order = self._meter.epsilon(name, delta, method)
-        budget = None if self._plan is None else self._plan.group(name).epsilon
+        budget = self._plan.group(name).epsilon if self._plan.individual else None
         return GroupAccount(name, epsilon, order, budget)
-
-    def _tallies(self, votes: Tallies | IntArray, classes: int, turns: IntArray) -> Tallies:
-        if self._plan is None:
-            return votes if isinstance(votes, Tallies) else self._mechanism.tally(votes, classes)
-        if isinstance(votes, Tallies):
-            raise ParameterError("individual budgets need ballots: a tally has no teachers")
-        return self._plan.tally(votes, classes, turns)

@@ -10,15 +10,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ballotine.ledger import EVERYONE
 from ballotine.privacy import conversion
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.private import Private
-from ballotine.privacy.reach import ONE_VOTE
 from ballotine.types import BoolArray, FloatArray, IntArray
-from ballotine.voting.individual import IndividualPlan
+from ballotine.voting.individual import Plan
 from ballotine.voting.individual.convert import epsilons
-from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.mechanism import Bounds
 from ballotine.voting.tally import Tallies
 
 REASON = "metering what answered queries cost"
@@ -41,29 +39,25 @@ class Meter:
     """Adds up costs on every order, per group and per teacher that takes turns.
 
     Attributes:
-        mechanism: what released the answers.
+        plan: who voted with which weight, and what released the answers.
         bounds: which analysis prices them.
         orders: Rényi orders, shape (m,).
-        plan: individual budgets, if records have them.
     """
 
-    mechanism: Mechanism
+    plan: Plan
     bounds: Bounds
     orders: FloatArray
-    plan: IndividualPlan | None = None
     _totals: dict[str, Totals] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        for name in self.groups:
-            units = 1
-            if self.plan is not None and self.plan.group(name).takes_turns:
-                units = len(self.plan.group(name).teachers)
-            self._totals[name] = Totals(np.zeros((units, len(self.orders))))
+        for group in self.plan.groups:
+            units = len(group.teachers) if group.takes_turns else 1
+            self._totals[group.name] = Totals(np.zeros((units, len(self.orders))))
 
     @property
     def groups(self) -> tuple[str, ...]:
         """Whose cost is metered."""
-        return (EVERYONE,) if self.plan is None else tuple(g.name for g in self.plan.groups)
+        return tuple(group.name for group in self.plan.groups)
 
     def add(
         self, tallies: Tallies, answers: IntArray, turns: IntArray | None = None
@@ -88,10 +82,10 @@ class Meter:
     def _grown(
         self, name: str, tallies: Tallies, answers: IntArray, turns: IntArray | None
     ) -> FloatArray:
-        reach = ONE_VOTE if self.plan is None else self.plan.reach(name)
-        priced = self.mechanism.costs(tallies, answers, self.orders, self.bounds, reach)
+        mechanism, reach = self.plan.mechanism, self.plan.reach(name)
+        priced = mechanism.costs(tallies, answers, self.orders, self.bounds, reach)
         each, totals = priced.unlock(reason=REASON), self._totals[name].unlock(reason=REASON)
-        if len(totals) == 1 or self.plan is None:
+        if len(totals) == 1:
             grown: FloatArray = totals + np.cumsum(each, axis=0)
             totals[0] = grown[-1]
             return grown

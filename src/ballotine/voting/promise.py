@@ -17,6 +17,13 @@ OTHER_USES = (
     "the published ε counts the answers of this ledger; it is not a ceiling for anything else"
 )
 CONFIDENCE = "the published ε is at least the true one with probability {:g}, over its own noise"
+UNBOUND = (
+    "version 0.1 published a smaller ε without writing down which queries it is about; the worst "
+    "case of everything asked stands instead"
+)
+REFUSED = (
+    "the budget has refused a query, and so decided how many were asked: its ceiling is what holds"
+)
 UNPUBLISHED = "the smaller, data-dependent ε of the fixed mode has not been published"
 NOT_RELEASABLE = (
     "answering stopped when a data-dependent cost reached the budget, so the number of answers "
@@ -70,7 +77,11 @@ def guarantee_of(
         assumptions=(*conditional, *usual, *stated),
         scope=f"{where}: {_counted(spending)}",
         seeded=noise.seeded,
-        notes=(NOISED_AVERAGES if spending.rounds else FLOATING_POINT, *notes),
+        notes=(
+            NOISED_AVERAGES if spending.rounds else FLOATING_POINT,
+            *notes,
+            *((spending.doubted,) if spending.doubted else ()),
+        ),
         groups=_groups(spending),
     )
 
@@ -82,11 +93,14 @@ def _by_mode(
     if ledger.terms.mode is Mode.PAPER:
         return ledger.budget.epsilon, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
     epsilon = spending.guaranteed_epsilon()
-    assumed = (NOT_ADAPTIVE,) if epsilon < ledger.budget.epsilon else ()
+    below = not spending.refused and epsilon < ledger.budget.epsilon
+    assumed = (NOT_ADAPTIVE,) if below else ()
     if ledger.terms.mode is Mode.STRICT:
-        return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
+        return epsilon, Kind.DATA_INDEPENDENT, assumed, (REFUSED,) if spending.refused else ()
     if spending.statement is None:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNPUBLISHED,)
+    if spending.statement.get("unbound"):
+        return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNBOUND,)
     published = float(spending.statement["epsilon"])
     if published >= epsilon:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
@@ -106,6 +120,6 @@ def _groups(spending: Spending) -> tuple[GroupGuarantee, ...]:
     if len(spending.accounts) == 1 or spending.terms.mode is Mode.PAPER:
         return ()
     return tuple(
-        GroupGuarantee(name, account.guaranteed_epsilon(), account.budget.epsilon)
-        for name, account in spending.accounts.items()
+        GroupGuarantee(name, epsilon, spending.accounts[name].budget.epsilon)
+        for name, epsilon in spending.guaranteed().items()
     )

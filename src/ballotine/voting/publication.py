@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from ballotine.errors import LedgerError, ParameterError
-from ballotine.ledger import EVERYONE, Ledger, Mode, Terms
+from ballotine.ledger import EVERYONE, Binding, Ledger, Mode, Terms
 from ballotine.ledger.charge import cost_of
 from ballotine.noise import NoiseSource
 from ballotine.privacy import envelope
@@ -117,13 +117,64 @@ def fixed_terms(
         return queries * cost_of(events, orders) + number.cost(orders)
 
     # A touch more, so that the sum of rounded costs still fits.
-    ceiling = best_epsilon(cost, delta)[0] * (1.0 + 1e-9)
-    budget = Budget(ceiling, delta)
-    return Terms(((EVERYONE, budget),), Mode.FIXED, queries, publication.to_json())
+    ceiling, order = best_epsilon(cost, delta)
+    budget = Budget(ceiling * (1.0 + 1e-9), delta)
+    return Terms(
+        ((EVERYONE, budget),),
+        Mode.FIXED,
+        queries,
+        publication.to_json(),
+        mechanism.describe(),
+        # The order of the ceiling itself, so that the publication passes the filter too.
+        ((EVERYONE, order),),
+    )
+
+
+@dataclass(frozen=True)
+class FixedPromise:
+    """What a ledger in fixed mode is opened with; its ceiling follows when it is founded.
+
+    Attributes:
+        mechanism: the one that answers.
+        teachers: how many vote.
+        classes: how many classes they choose from.
+        queries: how many are asked.
+        delta: the δ of the ceiling and of the published ε.
+    """
+
+    mechanism: Mechanism
+    teachers: int
+    classes: int
+    queries: int
+    delta: float
+
+    def settle(self) -> Terms:
+        """Terms with a ceiling, and a way to publish: planning takes a while."""
+        plan, _ = plan_publication(
+            self.mechanism, self.teachers, self.classes, self.queries, self.delta
+        )
+        return fixed_terms(self.mechanism, plan, self.queries, self.delta)
+
+    def disagreement(self, stored: Terms) -> str | None:
+        """Why a ledger with these terms is not the one asked for, or None."""
+        if stored.mode is not Mode.FIXED:
+            return f"it is in {stored.mode} mode, not in fixed mode"
+        plan = Publication.from_json(stored.plan)
+        pairs = (
+            ("queries", stored.queries, self.queries),
+            ("δ", stored.loosest.delta, self.delta),
+            ("teachers", plan.teachers, self.teachers),
+            ("classes", plan.classes, self.classes),
+            ("mechanism", stored.mechanism, self.mechanism.describe()),
+        )
+        for name, fixed, asked in pairs:
+            if fixed != asked:
+                return f"its {name} were fixed beforehand as {fixed or 'unknown'}, not {asked}"
+        return None
 
 
 def publish(
-    ledger: Ledger, mechanism: Mechanism, places: IntArray, noise: NoiseSource
+    ledger: Ledger, mechanism: Mechanism, places: IntArray, noise: NoiseSource, binding: Binding
 ) -> dict[str, float | bool]:
     """Publish the ε of a ledger whose queries are all answered; once, and for good.
 
@@ -132,6 +183,7 @@ def publish(
         mechanism: the one that answered them.
         places: top count and runner-up of every query: private.
         noise: where the noise of the release comes from.
+        binding: the account of these queries.
     """
     terms, spending = ledger.terms, ledger.spending()
     if terms.mode is not Mode.FIXED:
@@ -147,7 +199,7 @@ def publish(
     released = plan.way(mechanism, ledger.budget.delta).release(
         places, noise, key=ledger.identity.encode()
     )
-    return ledger.publish(_statement(released), (GaussianNumber(plan.sigma),))
+    return ledger.publish(_statement(released), (GaussianNumber(plan.sigma),), binding)
 
 
 def places_of(tallies: Tallies) -> IntArray:

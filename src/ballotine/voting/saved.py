@@ -14,28 +14,30 @@ import numpy as np
 
 from ballotine.data.ballots import VoteFile
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger import Ledger, Mode, Terms
+from ballotine.ledger import Anchor, Ledger, Mode
 from ballotine.noise import NoiseSource
-from ballotine.privacy.conversion import Method
-from ballotine.privacy.guarantee import Budget, Guarantee
+from ballotine.privacy.guarantee import Guarantee
 from ballotine.types import IntArray, Table
-from ballotine.voting.answering import Answerer, Answers, query_ids
-from ballotine.voting.individual import IndividualPlan
+from ballotine.voting.answers import Answers
 from ballotine.voting.labels import cast_labels
-from ballotine.voting.mechanism import Bounds, Mechanism
-from ballotine.voting.paper import PaperAnswerer
+from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.promise import guarantee_of
-from ballotine.voting.publication import fixed_terms, places_of, plan_publication, publish
+from ballotine.voting.rules import Rules
+from ballotine.voting.session import Session, whole_numbers
 from ballotine.voting.tally import Tallies
 
 CHUNK = 8192
 TEACHERS = (
     "every ballot comes from a teacher that saw its own private records only, each record one "
     "teacher (or as the plan of individual budgets says); all votes in this ledger come from "
-    "teachers of one data set"
+    "teachers of one data set, and a record is in the same group in all of them"
 )
 SETTINGS = "the settings were chosen without looking at the private data or the votes"
 FROM_VOTES = "the number of classes was read from the votes"
+LIKE_TALLIES = (
+    "{} looks like counts, not like ballots: {}. If it holds counts, one column per class, say "
+    "so with --tallies; if every column is a teacher's class numbers, say --ballots"
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,9 @@ class SavedVotes:
         tallies: the file holds counts, not ballots.
         queries: only the first so many rows; None for all.
         thresholds: what a label's probability must exceed, when ballots are probabilities.
-        classes_from_votes: the number of classes was read from the file.
+        classes_from_votes: the number of classes was read from the file: for the holder's eyes,
+            because what is answered may not depend on it.
+        ballots: somebody vouches that these are ballots, even if they look like counts.
     """
 
     file: VoteFile
@@ -57,6 +61,7 @@ class SavedVotes:
     queries: int | None = None
     thresholds: float | None = None
     classes_from_votes: bool = False
+    ballots: bool = False
 
     @classmethod
     def of(
@@ -68,6 +73,7 @@ class SavedVotes:
         tallies: bool = False,
         queries: int | None = None,
         thresholds: float | None = None,
+        ballots: bool = False,
     ) -> SavedVotes:
         """Settle what the votes are about, from public knowledge where it is given."""
         if mechanism.multilabel != (file.labels is not None):
@@ -75,11 +81,13 @@ class SavedVotes:
             raise DataError(f"{mechanism.name} needs votes of shape {wanted}: {file.path}")
         if tallies and (mechanism.multilabel or classes not in (None, file.columns)):
             raise ParameterError("tallies have one column per class, and no labels")
+        if tallies and ballots:
+            raise ParameterError("a file holds tallies or ballots: say one of them")
         known = file.columns if tallies else (file.labels or classes)
         if known is not None:
-            return cls(file, known, tallies, queries, thresholds)
+            return cls(file, known, tallies, queries, thresholds, ballots=ballots)
         most = max(int(rows.max()) for rows in file.chunks(queries))
-        return cls(file, max(2, 1 + most), tallies, queries, thresholds, True)
+        return cls(file, max(2, 1 + most), tallies, queries, thresholds, True, ballots)
 
     @property
     def number(self) -> int:
@@ -95,9 +103,27 @@ class SavedVotes:
         return round(float(first.sum()))
 
     def chunks(self) -> Iterator[Tallies | IntArray]:
-        """The votes, some rows at a time."""
+        """The votes, some rows at a time, each of them checked."""
         for rows in self.file.chunks(self.queries):
             yield self._read(rows)
+
+    def check(self) -> None:
+        """Read everything once: what is wrong with a row is found before anything is paid."""
+        if self.classes_from_votes:
+            raise ParameterError(
+                "the number of classes is public knowledge and not to be read from the votes: "
+                "state it with --classes"
+            )
+        sums: set[int] = set()
+        rows = 0
+        for chunk in self.chunks():
+            if isinstance(chunk, Tallies) or chunk.ndim != 2:
+                continue
+            sums.update(np.unique(chunk.sum(axis=1))[:2].tolist())
+            rows += len(chunk)
+        if rows > 1 and len(sums) == 1 and not self.ballots:
+            reason = "all rows have the same sum"
+            raise DataError(LIKE_TALLIES.format(self.file.path, reason))
 
     def _read(self, rows: Table) -> Tallies | IntArray:
         if self.tallies:
@@ -109,131 +135,100 @@ class SavedVotes:
                 f"{self.file.path} holds fractions; ballots are whole numbers (for labels, give "
                 "the threshold that turns probabilities into 0/1)"
             )
-        return rows if rows.dtype.kind in "iu" else rows.astype(np.int64)
+        most = 1 if self.file.labels is not None else self.classes - 1
+        if float(rows.max()) > most:
+            if self.file.labels is not None:
+                raise DataError(f"{self.file.path} holds numbers above 1; labels are 0 or 1")
+            reason = f"it holds numbers above {most}, and there are {self.classes} classes"
+            raise DataError(LIKE_TALLIES.format(self.file.path, reason))
+        return whole_numbers(rows.astype(np.int64) if rows.dtype.kind == "f" else rows)
 
 
-@dataclass(frozen=True)
-class Rule:
-    """How saved votes are answered.
+class _Shown:
+    """The part of a file that is being answered; rows are positions in the file."""
 
-    Attributes:
-        mechanism: what turns tallies into answers; with a plan, the plan's.
-        mode: when answering stops.
-        budget: the promise to everyone; None in fixed mode and with a plan.
-        delta: the δ of the promise.
-        plan: individual budgets.
-        bounds: the analysis that stops the paper mode.
-        conversion: the conversion that stops the paper mode.
-    """
+    def __init__(self, identity: bytes, teachers: int) -> None:
+        self.identity = identity
+        self._teachers = teachers
+        self._start = 0
+        self._chunk: Tallies | IntArray = np.zeros((0, teachers), dtype=np.int64)
 
-    mechanism: Mechanism
-    mode: Mode
-    delta: float
-    budget: Budget | None = None
-    plan: IndividualPlan | None = None
-    bounds: Bounds = "published"
-    conversion: Method = "classic"
+    def __len__(self) -> int:
+        return self._teachers
 
-    def __post_init__(self) -> None:
-        if self.mode is Mode.FIXED and (self.plan is not None or self.budget is not None):
-            raise ParameterError(
-                "the fixed mode promises no ε beforehand: leave the budget's ε away; individual "
-                "budgets need the strict mode"
-            )
-        if self.budget is not None and self.plan is not None:
-            raise ParameterError("give one ε for everyone, or one per group, not both")
+    def show(self, start: int, chunk: Tallies | IntArray) -> None:
+        """Move on to the next part."""
+        self._start, self._chunk = start, chunk
 
-    def terms(self, votes: SavedVotes, ledger: Path | None) -> Terms:
-        """What the ledger promises; a fixed ledger that exists has promised already."""
-        if self.mode is Mode.FIXED:
-            if ledger is not None and ledger.is_file() and ledger.stat().st_size:
-                with Ledger.existing(ledger) as known:
-                    return known.terms
-            plan, _ = plan_publication(
-                self.mechanism, votes.teachers, votes.classes, votes.number, self.delta
-            )
-            return fixed_terms(self.mechanism, plan, votes.number, self.delta)
-        if self.plan is not None:
-            return Terms(Terms.of(self.plan.budgets).budgets, self.mode)
-        if self.budget is None:
-            raise ParameterError(f"the {self.mode} mode needs a budget's ε, or one per group")
-        return Terms(Terms.of(self.budget).budgets, self.mode)
+    def ballots(self, rows: Table) -> Tallies | IntArray:
+        """The votes at these positions."""
+        some = rows - self._start
+        if isinstance(self._chunk, Tallies):
+            return Tallies(self._chunk.unlock(reason="answering some of the queries")[some])
+        ballots: IntArray = self._chunk[some]
+        return ballots
 
 
 def vote(
     votes: SavedVotes,
-    rule: Rule,
+    rules: Rules,
     ledger: str | Path | None,
     noise: NoiseSource,
     advance: Callable[[int], None] = lambda _: None,
-) -> tuple[Answers, Guarantee]:
+    *,
+    groups: bytes = b"",
+) -> tuple[Answers, Guarantee, Anchor]:
     """Answer saved votes until they or the budget end; what was answered before costs nothing.
 
     Args:
         votes: the file and how to read it.
-        rule: mechanism, mode and budget.
+        rules: how votes are counted, charged and stopped.
         ledger: the data set's ledger; None for one in memory.
         noise: secure, or seeded for experiments.
         advance: is told how many more queries are settled, for progress bars.
+        groups: which teacher belongs to which group; when that changes, nobody can tell whether
+            records changed theirs, and every query is charged at the worst.
     """
-    where = None if ledger is None else Path(ledger)
-    with Ledger.open(where, rule.terms(votes, where)) as book:
-        answers = _answered(votes, rule, book, noise, advance)
-        if not answers.asked.any():
-            raise book.refusal(_door(rule, book, noise, votes.classes).charge())
-        if rule.mode is Mode.FIXED and book.spending().statement is None:
-            places = [places_of(_tallied(rule, chunk, votes.classes)) for chunk in votes.chunks()]
-            publish(book, rule.mechanism, np.concatenate(places), noise)
-        conditional = (FROM_VOTES,) if votes.classes_from_votes else ()
-        guarantee = guarantee_of(book, noise, conditional=conditional, usual=(TEACHERS, SETTINGS))
-    return answers, guarantee
-
-
-def _answered(
-    votes: SavedVotes,
-    rule: Rule,
-    book: Ledger,
-    noise: NoiseSource,
-    advance: Callable[[int], None],
-) -> Answers:
-    digest = votes.file.digest()
-    # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
-    name = noise.words("saved votes", digest, 4) if noise.seeded else book.keyed(digest)
-    door = _door(rule, book, noise, votes.classes)
-    parts, start = [], 0
-    for chunk in votes.chunks():
-        keys = [row.to_bytes(8, "big") for row in range(start, start + len(chunk))]
-        ids = query_ids(keys, name, rule.mechanism, rule.plan)
-        parts.append(door.answer(ids, _picker(chunk), advance).labels)
-        start += len(chunk)
-    return Answers(np.concatenate(parts), np.arange(votes.classes))
-
-
-def _door(rule: Rule, book: Ledger, noise: NoiseSource, classes: int) -> Answerer | PaperAnswerer:
-    names = np.arange(classes)
-    if rule.mode is Mode.PAPER:
-        return PaperAnswerer(
-            rule.mechanism,
+    if rules.mode is Mode.FIXED and rules.queries != votes.number:
+        raise ParameterError(
+            f"{rules.queries} queries were decided on, and the file has {votes.number}"
+        )
+    votes.check()
+    with Ledger.open(ledger, rules.promise()) as book:
+        digest = votes.file.digest()
+        # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
+        name = noise.words("saved votes", digest, 4) if noise.seeded else book.keyed(digest)
+        shown = _Shown(name, rules.plan.teachers if votes.tallies else votes.teachers)
+        session = Session.open(
+            rules,
+            shown,
             book,
             noise,
-            names,
-            plan=rule.plan,
-            bounds=rule.bounds,
-            conversion=rule.conversion,
+            groups=book.keyed(b"groups\0" + groups).hex() if rules.plan.individual else "",
+            pool=_keys(0, votes.number) if rules.mode is Mode.FIXED else None,
+            chunk=CHUNK,
         )
-    return Answerer(rule.mechanism, book, noise, names, chunk=CHUNK, plan=rule.plan)
+        parts = [
+            session.answer(rows, _keys(int(rows[0]), len(rows)), advance).labels
+            for rows in _shown(votes, shown)
+        ]
+        answers = Answers(np.concatenate(parts), session.names)
+        if not answers.asked.any():
+            raise session.refusal()
+        if rules.mode is Mode.FIXED:
+            session.publish(_shown(votes, shown))
+        guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
+        return answers, guarantee, book.head()
 
 
-def _picker(chunk: Tallies | IntArray) -> Callable[[IntArray], Tallies | IntArray]:
-    """The rows that are wanted, of tallies or of ballots."""
-
-    def pick(rows: IntArray) -> Tallies | IntArray:
-        if isinstance(chunk, Tallies):
-            return Tallies(chunk.unlock(reason="answering some of the queries")[rows])
-        return chunk[rows]
-
-    return pick
+def _shown(votes: SavedVotes, shown: _Shown) -> Iterator[IntArray]:
+    """Positions of the file's rows, chunk by chunk, each shown before it is handed out."""
+    start = 0
+    for chunk in votes.chunks():
+        shown.show(start, chunk)
+        yield np.arange(start, start + len(chunk))
+        start += len(chunk)
 
 
-def _tallied(rule: Rule, chunk: Tallies | IntArray, classes: int) -> Tallies:
-    return chunk if isinstance(chunk, Tallies) else rule.mechanism.tally(chunk, classes)
+def _keys(start: int, number: int) -> list[bytes]:
+    return [row.to_bytes(8, "big") for row in range(start, start + number)]

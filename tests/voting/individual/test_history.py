@@ -13,7 +13,7 @@ from ballotine.errors import ParameterError
 from ballotine.privacy import conversion
 from ballotine.privacy.conversion import Method
 from ballotine.voting import GNMax, Tallies
-from ballotine.voting.individual import IndividualPlan, Scheme, Vanishing, group_costs, history
+from ballotine.voting.individual import Plan, Scheme, Vanishing, group_costs, history
 from ballotine.voting.individual.convert import epsilons
 from ballotine.voting.mechanism import Bounds
 from tests.voting.individual.cases import BUDGETS, CONFIDENT, DELTA, RECORDS, every_rule
@@ -24,7 +24,7 @@ SCHEMES = [every_rule(BUDGETS)[i] for i in (2, 3, 6, 8)]
 
 def election(
     scheme: Scheme, queries: int, records: dict[str, int] = RECORDS, teachers: int = 25
-) -> tuple[IndividualPlan, Tallies, np.ndarray, np.ndarray]:
+) -> tuple[Plan, Tallies, np.ndarray, np.ndarray]:
     """Near-unanimous votes of a few teachers, some answers withheld, turns with gaps."""
     rng = np.random.default_rng(5)
     plan = scheme.plan(records, teachers, CONFIDENT, 3, DELTA)
@@ -35,7 +35,7 @@ def election(
 
 
 def teacher_totals(
-    plan: IndividualPlan,
+    plan: Plan,
     tallies: Tallies,
     answers: np.ndarray,
     turns: np.ndarray,

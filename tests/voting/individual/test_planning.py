@@ -19,7 +19,7 @@ from ballotine.privacy.plan import epsilon_of, queries_for
 from ballotine.privacy.reach import Reach
 from ballotine.voting import ConfidentGNMax, GNMax, LNMax, Mechanism
 from ballotine.voting.individual import (
-    IndividualPlan,
+    Plan,
     Scheme,
     Upsampling,
     Vanishing,
@@ -39,7 +39,7 @@ from tests.voting.individual.cases import (
 )
 
 
-def afforded(plan: IndividualPlan, name: str, classes: int) -> int:
+def afforded(plan: Plan, name: str, classes: int) -> int:
     """Queries of one group by the planner of standard PATE."""
     group = plan.group(name)
     charges = [(event, 1.0) for event in plan.mechanism.events(classes, group.reach)]
@@ -262,7 +262,7 @@ def test_a_given_partition_must_make_sense() -> None:
 def test_plans_that_cannot_be(scheme: Scheme) -> None:
     def plan(
         records: dict[str, int] = RECORDS, teachers: int = 50, mechanism: Mechanism = GNMAX
-    ) -> IndividualPlan:
+    ) -> Plan:
         return scheme.plan(records, teachers, mechanism, 10, DELTA)
 
     with pytest.raises(ParameterError, match="'others' has no budget"):

@@ -17,7 +17,7 @@ from ballotine.oracle.divergence import renyi
 from ballotine.privacy.reach import Reach
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism
 from ballotine.voting.individual import (
-    IndividualPlan,
+    Plan,
     Scheme,
     Upsampling,
     Vanishing,
@@ -39,7 +39,7 @@ SCHEMES = [
 ]
 
 
-def law(plan: IndividualPlan, ballots: np.ndarray, turn: int, classes: int) -> np.ndarray:
+def law(plan: Plan, ballots: np.ndarray, turn: int, classes: int) -> np.ndarray:
     """Log-probabilities of what one query releases."""
     counts = plan.tally(ballots[None], classes, np.array([turn])).unlock(reason="test")[0]
     mechanism = plan.mechanism
@@ -54,7 +54,7 @@ def law(plan: IndividualPlan, ballots: np.ndarray, turn: int, classes: int) -> n
 
 
 def worst_of_record(
-    plan: IndividualPlan, teachers: list[int], ballots: np.ndarray, turn: int, classes: int
+    plan: Plan, teachers: list[int], ballots: np.ndarray, turn: int, classes: int
 ) -> np.ndarray:
     """The largest two-sided divergence when these teachers vote otherwise on one query."""
     before = law(plan, ballots, turn, classes)

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger.charge import Charge, Share
-from ballotine.voting.individual import IndividualPlan, Scheme, Vanishing, Weighting
+from ballotine.voting.individual import Plan, Scheme, Vanishing, Weighting
 from tests.voting.individual.cases import BUDGETS, CONFIDENT, DELTA, GNMAX, RECORDS, every_rule
 
 
 def counted_one_by_one(
-    plan: IndividualPlan, ballots: np.ndarray, classes: int, turns: np.ndarray
+    plan: Plan, ballots: np.ndarray, classes: int, turns: np.ndarray
 ) -> np.ndarray:
     """Every query, group and teacher in turn, with exact fractions."""
     tallies = np.zeros((len(ballots), classes))

@@ -21,7 +21,7 @@ from ballotine.experiments.individualized.summary import VOTINGS, votings_of
 from ballotine.experiments.table import Setting
 from ballotine.models import seeded_clone
 from ballotine.types import IntArray
-from ballotine.voting.individual import IndividualPlan, Upsampling
+from ballotine.voting.individual import Plan, Upsampling
 
 ASKED = 3000
 RARE = 1
@@ -50,7 +50,7 @@ class Panel:
     """Teachers of one split and seed: their plan, and their ballots on public and test rows."""
 
     pool: Pool
-    plan: IndividualPlan
+    plan: Plan
     public: IntArray
     test: IntArray
     on_public: Ballots

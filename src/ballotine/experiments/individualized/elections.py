@@ -20,7 +20,7 @@ from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Tallies
-from ballotine.voting.individual import IndividualPlan, Scheme, Upsampling, Vanishing, Weighting
+from ballotine.voting.individual import Plan, Scheme, Upsampling, Vanishing, Weighting
 from ballotine.voting.individual.setting import scaled
 
 DELTA = 1e-5
@@ -32,7 +32,7 @@ Ballots: TypeAlias = npt.NDArray[np.uint8]
 class Election:
     """A plan, and the tallies it makes of the queries in the order of asking."""
 
-    plan: IndividualPlan
+    plan: Plan
     tallies: Tallies
 
     @property
@@ -93,13 +93,13 @@ class Ensemble:
         first = np.flatnonzero(self.layer == 0)
         return first[np.argsort(budgets[self.segment[first]], kind="stable")]
 
-    def plan(self, scheme: Scheme, budgets: FloatArray, mechanism: Mechanism) -> IndividualPlan:
+    def plan(self, scheme: Scheme, budgets: FloatArray, mechanism: Mechanism) -> Plan:
         """Plan for as many records per budget as there are teachers, which is the same share."""
         own = budgets[self.segment[self.layer == 0]]
         records = tuple((name_of(e), int((own == e).sum())) for e in np.unique(own))
         return _plan(scheme, records, mechanism, self.classes)
 
-    def elect(self, plan: IndividualPlan, members: IntArray) -> Election:
+    def elect(self, plan: Plan, members: IntArray) -> Election:
         """Let these teachers vote as planned."""
         votes = self.ballots[:, members].astype(np.int64)
         return Election(plan, plan.tally(votes, self.classes, np.arange(len(votes))))
@@ -108,7 +108,7 @@ class Ensemble:
 @lru_cache(maxsize=256)
 def _plan(
     scheme: Scheme, records: tuple[tuple[str, int], ...], mechanism: Mechanism, classes: int
-) -> IndividualPlan:
+) -> Plan:
     """Plans are public and slow to balance; every voting of a cell uses the same one."""
     teachers = sum(number for _, number in records)
     return scheme.plan(dict(records), teachers, mechanism, classes, DELTA)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ballotine.errors import LedgerMismatchError, ParameterError, RunFolderError
 from ballotine.files import produce_atomic
-from ballotine.ledger import Charge, Ledger, Mode, Share
+from ballotine.ledger import Binding, Charge, Ledger, Mode, Share
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import ClippedSum, Event
 from ballotine.teachers.ttac.local import Weights
@@ -78,19 +78,20 @@ class PrivateRounds:
         """The noised mean of clipped moves, after its cost is on disk."""
         name = self._unreleased(number)
         kept = self._kept(name, moves.shape[1])
-        charge = self.charge()
-        if not self.ledger.reserve([name], charge, run=self.run).all():
-            raise self.ledger.refusal(charge)
+        grant = self.ledger.reserve([name], self.binding(), run=self.run)
+        if not grant.ids:
+            raise self.ledger.refusal(self.binding())
         if kept is None:
             kept = self._drawn(name, moves)
             self._keep(name, kept)
-        self.ledger.record([name], np.array([DONE]), charge, self._released, run=self.run)
+        self.ledger.record(grant, np.array([DONE]), self._released, run=self.run)
         return kept
 
-    def charge(self) -> Charge:
-        """What one round costs each group."""
+    def binding(self) -> Binding:
+        """The account that these rounds belong to, and what one costs each group."""
         share = Share((ClippedSum(self.noise_multiplier),))
-        return Charge(tuple((group, share) for group, _ in self.ledger.terms.budgets))
+        charge = Charge(tuple((group, share) for group, _ in self.ledger.terms.budgets))
+        return Binding(charge, self.ledger.keyed(self.ensemble).hex(), self.describe())
 
     def require_paid(self, rounds: int) -> None:
         """Refuse to go on from rounds that this ledger knows nothing of.

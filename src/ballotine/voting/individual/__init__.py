@@ -15,7 +15,7 @@ from ballotine.voting.individual.levels import (
     budgets_of_levels,
     group_numbers,
 )
-from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.scheme import Scheme
 from ballotine.voting.individual.tiers import smallest_budgets
 from ballotine.voting.individual.upsampling import Upsampling
@@ -33,7 +33,7 @@ __all__ = [
     "Exhaustion",
     "GroupEnd",
     "GroupPlan",
-    "IndividualPlan",
+    "Plan",
     "PrivateEpsilons",
     "Scheme",
     "Upsampling",

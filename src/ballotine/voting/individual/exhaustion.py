@@ -76,7 +76,7 @@ def exhaustion(charge: Charge, budgets: Mapping[str, Budget]) -> Exhaustion:
     first = min(counts.values())
     ends = []
     for name, budget in budgets.items():
-        cost = int(shares[name].votes_after(first).max()) * prices[shares[name]]
+        cost = int(np.max(shares[name].votes_after(first))) * prices[shares[name]]
         used = float(epsilons(orders, cost[np.newaxis], budget.delta)[0])
         ends.append(GroupEnd(name, budget.epsilon, counts[name], used))
     return Exhaustion(tuple(ends))

@@ -17,7 +17,7 @@ from ballotine.privacy.private import Private, PrivateCosts
 from ballotine.privacy.reach import Reach
 from ballotine.types import BoolArray, FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
-from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.mechanism import Bounds
 from ballotine.voting.tally import Tallies
 
@@ -31,7 +31,7 @@ class PrivateEpsilons(Private):
 
 
 def group_costs(
-    plan: IndividualPlan,
+    plan: Plan,
     tallies: Tallies,
     answers: IntArray,
     orders: FloatArray,
@@ -62,7 +62,7 @@ def group_costs(
 
 
 def history(
-    plan: IndividualPlan,
+    plan: Plan,
     tallies: Tallies,
     answers: IntArray,
     orders: FloatArray,
@@ -92,7 +92,7 @@ def history(
 
 
 def _prices(
-    plan: IndividualPlan,
+    plan: Plan,
     tallies: Tallies,
     answers: IntArray,
     orders: FloatArray,
@@ -109,9 +109,7 @@ def _prices(
         yield group, prices[group.reach]
 
 
-def _patterns(
-    plan: IndividualPlan, group: GroupPlan, turns: IntArray | None, queries: int
-) -> BoolArray:
+def _patterns(plan: Plan, group: GroupPlan, turns: IntArray | None, queries: int) -> BoolArray:
     """Who of a group votes when, shape (queries, patterns): those who always vote together once.
 
     Windows of v of n seats move on by v: with a common divisor g of both, they begin and end

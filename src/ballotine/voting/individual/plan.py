@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ballotine.data.partition import Partition
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger.charge import Charge, Share
+from ballotine.ledger.charge import EVERYONE, Charge, Share
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import BoolArray, IntArray
@@ -27,7 +28,7 @@ class GroupPlan:
 
     Attributes:
         name: the group.
-        epsilon: its budget.
+        epsilon: its budget; infinite where the number of queries decides what they cost.
         records: how many records it has.
         teachers: positions of the teachers that may hold them; with upsampling, all.
         reach: what one of its records can change on a query its teachers vote on.
@@ -48,11 +49,12 @@ class GroupPlan:
 
 
 @dataclass(frozen=True)
-class IndividualPlan:
-    """How records with budgets of their own are taught, counted and charged.
+class Plan:
+    """Who teaches, votes and pays: standard PATE, or records with budgets of their own.
 
-    It assumes that who belongs to which group is public: a record is replaced by another of
-    the same group, and no group's size, teachers or factors depend on private values.
+    With several groups it assumes that who belongs to which group is public: a record is
+    replaced by another of the same group, and no group's size, teachers or factors depend on
+    private values.
 
     Attributes:
         scheme: the name of the scheme that made it.
@@ -72,10 +74,41 @@ class IndividualPlan:
     names: tuple[str, ...]
     exempt: tuple[str, ...] = ()
 
+    @classmethod
+    def standard_of(
+        cls,
+        mechanism: Mechanism,
+        teachers: int,
+        delta: float,
+        epsilon: float = math.inf,
+        records: int = 0,
+    ) -> Plan:
+        """Standard PATE: everyone has one budget, every record one teacher, every teacher a vote.
+
+        Args:
+            mechanism: what answers.
+            teachers: how many there are.
+            delta: the δ of the promise.
+            epsilon: its ε; infinite where the number of queries decides what they cost.
+            records: how many there are, where they are dealt by this plan.
+        """
+        everyone = tuple(range(teachers))
+        group = GroupPlan(EVERYONE, epsilon, records, everyone, ONE_VOTE, teachers)
+        return cls("standard", mechanism, teachers, (group,), delta, (EVERYONE,))
+
     @property
     def budgets(self) -> dict[str, Budget]:
         """The promise to each group."""
+        if any(math.isinf(group.epsilon) for group in self.groups):
+            raise ParameterError(
+                "a budget is needed and has no default: budget=Budget(epsilon, delta)"
+            )
         return {group.name: Budget(group.epsilon, self.delta) for group in self.groups}
+
+    @property
+    def individual(self) -> bool:
+        """Whether records have budgets of their own."""
+        return self.names != (EVERYONE,)
 
     @property
     def voters(self) -> int:
@@ -117,24 +150,41 @@ class IndividualPlan:
             raise ParameterError("teachers take turns: give the turn of every query")
         return self._share(group, 2).votes_at(turns)
 
-    def tally(self, ballots: IntArray, classes: int, turns: IntArray | None = None) -> Tallies:
-        """Count ballots of shape (queries, teachers): weighted, and of those whose turn it is.
+    @property
+    def takes_turns(self) -> bool:
+        """Whether who votes depends on the query's turn."""
+        return any(group.takes_turns for group in self.groups)
+
+    def tally(
+        self, votes: Tallies | IntArray, classes: int, turns: IntArray | None = None
+    ) -> Tallies:
+        """Count ballots: weighted, and of those whose turn it is.
 
         Args:
-            ballots: class numbers, one column per teacher.
-            classes: how many classes there are.
+            votes: class numbers, shape (queries, teachers), or 0/1 per label; or counts, where
+                every teacher has one vote.
+            classes: how many classes, or labels, there are.
             turns: each query's turn, as the ledger counts them; needed when teachers take turns.
         """
-        if ballots.ndim != 2 or ballots.shape[1] != self.teachers:
+        if isinstance(votes, Tallies):
+            return self._counted(votes, classes)
+        if votes.ndim < 2 or votes.shape[1] != self.teachers:
             raise DataError(f"ballots need the shape (queries, {self.teachers})")
         if self._tables() == (Table(tuple(range(self.teachers)), self.teachers, 1.0),):
-            return Tallies.of(ballots, classes)
-        votes = {
-            g.teachers: self.votes_at(g.name, turns, len(ballots))
+            return self.mechanism.tally(votes, classes)
+        cast = {
+            g.teachers: self.votes_at(g.name, turns, len(votes))
             for g in self.groups
             if g.takes_turns
         }
-        return Tallies(count(ballots, classes, self._tables(), votes))
+        return Tallies(count(votes, classes, self._tables(), cast))
+
+    def _counted(self, tallies: Tallies, classes: int) -> Tallies:
+        if not self.standard:
+            raise ParameterError("individual budgets need ballots: a tally has no teachers")
+        if tallies.classes != classes:
+            raise DataError("the tallies and the mechanism disagree on the number of classes")
+        return tallies
 
     def deal(self, groups: IntArray, secret: bytes) -> Partition:
         """Deal the records to the teachers, by nothing but their groups and a secret.

@@ -18,7 +18,7 @@ from ballotine.data.partition import Partition
 from ballotine.errors import DataError, ParameterError
 from ballotine.privacy.reach import Reach
 from ballotine.voting.individual.levels import as_pairs, budget_of, group_numbers
-from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.vanishing import Vanishing
 from ballotine.voting.individual.weighting import Weighting
 from ballotine.voting.mechanism import Mechanism
@@ -74,7 +74,7 @@ def plan_saved(
     classes: int,
     delta: float,
     method: str = "weighting",
-) -> IndividualPlan:
+) -> Plan:
     """The plan of teachers that have voted already.
 
     Args:
@@ -103,9 +103,7 @@ def plan_saved(
     return scheme.plan_for(alone, numbers, mechanism, classes, delta)
 
 
-def _weighted(
-    rows: Rows, budgets: Mapping[str, float], mechanism: Mechanism, delta: float
-) -> IndividualPlan:
+def _weighted(rows: Rows, budgets: Mapping[str, float], mechanism: Mechanism, delta: float) -> Plan:
     groups = []
     for name, epsilon in as_pairs(dict(budgets)):
         places = tuple(i for i, row in enumerate(rows) if row["group"] == name)
@@ -115,12 +113,12 @@ def _weighted(
         reach = Reach(weights.pop())
         groups.append(GroupPlan(name, epsilon, len(places), places, reach, len(places)))
     names = tuple(group.name for group in groups)
-    return IndividualPlan("weighting", mechanism, len(rows), tuple(groups), delta, names)
+    return Plan("weighting", mechanism, len(rows), tuple(groups), delta, names)
 
 
 def _upsampled(
     rows: Rows, budgets: Mapping[str, float], teachers: int, mechanism: Mechanism, delta: float
-) -> IndividualPlan:
+) -> Plan:
     copies = {row["group"]: _number(row["copies"], "number of copies") for row in rows}
     if len(copies) != len(rows) or any(number != int(number) for number in copies.values()):
         raise DataError("every group needs one line, with a whole number of copies")
@@ -130,7 +128,7 @@ def _upsampled(
         for name, epsilon in as_pairs(dict(budgets))
     )
     names = tuple(group.name for group in groups)
-    return IndividualPlan("upsampling", mechanism, teachers, groups, delta, names)
+    return Plan("upsampling", mechanism, teachers, groups, delta, names)
 
 
 def _number(text: str, what: str) -> float:

@@ -13,7 +13,7 @@ from ballotine.errors import ParameterError
 from ballotine.privacy.reach import Reach
 from ballotine.types import IntArray
 from ballotine.voting.individual.levels import Budgets, Pairs, as_pairs
-from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.setting import Setting
 from ballotine.voting.individual.tiers import Tier, check_records, seated, tiers_of, tiers_on
 from ballotine.voting.mechanism import Mechanism
@@ -60,7 +60,7 @@ class Scheme(ABC):
         mechanism: Mechanism,
         classes: int,
         delta: float,
-    ) -> IndividualPlan:
+    ) -> Plan:
         """Choose factors so that the groups' budgets run out together.
 
         Args:
@@ -83,7 +83,7 @@ class Apart(Scheme):
         mechanism: Mechanism,
         classes: int,
         delta: float,
-    ) -> IndividualPlan:
+    ) -> Plan:
         """Choose factors so that the groups' budgets run out together.
 
         Args:
@@ -104,7 +104,7 @@ class Apart(Scheme):
         mechanism: Mechanism,
         classes: int,
         delta: float,
-    ) -> IndividualPlan:
+    ) -> Plan:
         """Plan for teachers that exist already; one that mixes budgets takes the smallest.
 
         Args:
@@ -117,13 +117,13 @@ class Apart(Scheme):
         tiers = tiers_on(partition, groups, self.budgets)
         return self._planned(tiers, Setting(mechanism, classes, delta))
 
-    def _planned(self, tiers: Sequence[Tier], setting: Setting) -> IndividualPlan:
+    def _planned(self, tiers: Sequence[Tier], setting: Setting) -> Plan:
         groups = [
             GroupPlan(name, tier.epsilon, number, tier.teachers, reach, voters)
             for tier, (reach, voters) in zip(tiers, self._parts(tiers, setting), strict=True)
             for name, number in tier.records
         ]
-        return IndividualPlan(
+        return Plan(
             scheme=self.name,
             mechanism=setting.mechanism,
             teachers=sum(len(tier.teachers) for tier in tiers),

@@ -11,7 +11,7 @@ import numpy as np
 from ballotine.errors import ParameterError
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray
-from ballotine.voting.individual.plan import GroupPlan, IndividualPlan
+from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.scheme import Scheme, check_rule
 from ballotine.voting.individual.setting import Setting, allowances, scaled, strength
 from ballotine.voting.individual.tiers import Tier, check_records, tiers_of
@@ -58,7 +58,7 @@ class Upsampling(Scheme):
         mechanism: Mechanism,
         classes: int,
         delta: float,
-    ) -> IndividualPlan:
+    ) -> Plan:
         """Choose factors so that the groups' budgets run out together.
 
         Args:
@@ -88,7 +88,7 @@ class Upsampling(Scheme):
             for tier, factor in zip(tiers, copies, strict=True)
             for name, number in tier.records
         ]
-        return IndividualPlan(
+        return Plan(
             scheme=self.name,
             mechanism=scaled(mechanism, grown / teachers),
             teachers=grown,

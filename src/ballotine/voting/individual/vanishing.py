@@ -26,9 +26,9 @@ class Vanishing(Apart):
     turn alone, and the number of voters per query is constant.
 
     The mechanism stays as it is, so give it noise and a threshold for the number of voters
-    (`IndividualPlan.voters`), which is smaller than the number of teachers. One teacher of each
+    (`Plan.voters`), which is smaller than the number of teachers. One teacher of each
     group always votes, so a small group with a small budget may end early: see
-    `IndividualPlan.exhaustion`.
+    `Plan.exhaustion`.
 
     Attributes:
         budgets: ε by group name.

@@ -1,0 +1,101 @@
+"""Entries and the hash chain over them: what makes an edit visible."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from ballotine.errors import LedgerTamperedError
+
+GENESIS = "0" * 64
+
+Row: TypeAlias = tuple[int, str, str, str, str, str]
+"""An entry as it is stored: seq, kind, time, payload, previous hash, hash."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger."""
+
+    seq: int
+    kind: str
+    time: str
+    payload: dict[str, Any]
+    hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for archives and auditors."""
+        return {name: getattr(self, name) for name in ("seq", "kind", "time", "payload", "hash")}
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """Where a ledger stood when a card was written: a later ledger must contain it."""
+
+    ledger: str
+    seq: int
+    hash: str
+
+
+def canonical(payload: dict[str, Any]) -> str:
+    """One text per payload, so that one payload has one hash."""
+    return json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def entry_hash(previous: str, seq: int, kind: str, time: str, payload: str) -> str:
+    """SHA-256 over the previous hash and everything the entry says."""
+    parts = (previous, str(seq), kind, time, payload)
+    text = "\0".join([f"{len(part)}:{part}" for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def following(head: Anchor, kind: str, payload: dict[str, Any]) -> Row:
+    """The entry that comes after ``head``."""
+    seq = head.seq + 1
+    time = datetime.now(UTC).isoformat(timespec="seconds")
+    text = canonical(payload)
+    return seq, kind, time, text, head.hash, entry_hash(head.hash, seq, kind, time, text)
+
+
+def read(row: Row) -> Entry:
+    """An entry whose hash fits what it says."""
+    seq, kind, time, text, previous, digest = row
+    if digest != entry_hash(previous, seq, kind, time, text):
+        raise broken(seq)
+    try:
+        payload = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        raise broken(seq) from problem
+    if not isinstance(payload, dict):
+        raise broken(seq)
+    return Entry(seq, kind, time, payload, digest)
+
+
+def chained(rows: Iterable[Row], after: int, previous: str) -> Iterator[Entry]:
+    """Entries after ``after``, each checked against the hash before it."""
+    for position, row in enumerate(rows, start=after + 1):
+        if row[0] != position or row[4] != previous:
+            raise broken(position)
+        yield read(row)
+        previous = row[5]
+
+
+def broken(position: int) -> LedgerTamperedError:
+    """The error for an entry that was edited, removed or put in."""
+    return LedgerTamperedError(
+        f"the ledger was changed by hand: entry {position} does not fit the chain; "
+        "restore the untouched file, and answer nothing from this one"
+    )
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """SHA-256 of a sequence of byte strings, lengths included."""
+    running = hashlib.sha256()
+    for part in parts:
+        running.update(len(part).to_bytes(8, "big"))
+        running.update(part)
+    return running.hexdigest()

@@ -1,0 +1,429 @@
+"""Ledgers in SQLite files: creating and opening them, their layout and its migrations.
+
+Writers take the file's lock for one transaction and are on disk when it ends. Readers open
+the file read-only: they change no byte of it and wait for nobody.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
+from ballotine.ledger.entries import Row
+from ballotine.ledger.store import Query, Stored
+
+LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
+
+_FIRST = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE entries (
+    seq INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    payload TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash TEXT NOT NULL
+);
+CREATE TABLE queries (
+    id BLOB PRIMARY KEY,
+    reserved INTEGER NOT NULL REFERENCES entries (seq),
+    recorded INTEGER REFERENCES entries (seq),
+    answer BLOB
+) WITHOUT ROWID;
+CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
+    BEGIN SELECT RAISE (ABORT, 'ledger entries are append-only'); END;
+CREATE TRIGGER entries_remain BEFORE DELETE ON entries
+    BEGIN SELECT RAISE (ABORT, 'ledger entries are append-only'); END;
+CREATE TRIGGER queries_remain BEFORE DELETE ON queries
+    BEGIN SELECT RAISE (ABORT, 'reserved queries are never forgotten'); END;
+CREATE TRIGGER answers_stay BEFORE UPDATE ON queries WHEN OLD.answer IS NOT NULL
+    BEGIN SELECT RAISE (ABORT, 'an answer is given once'); END;
+"""
+
+_TURNS = "ALTER TABLE queries ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;"
+
+_ACCOUNTS = """
+CREATE TABLE reservations (
+    id BLOB NOT NULL,
+    reserved INTEGER NOT NULL REFERENCES entries (seq),
+    account INTEGER NOT NULL,
+    turn INTEGER NOT NULL,
+    recorded INTEGER REFERENCES entries (seq),
+    answer BLOB,
+    idle INTEGER REFERENCES entries (seq),
+    fenced INTEGER REFERENCES entries (seq),
+    PRIMARY KEY (id, reserved)
+) WITHOUT ROWID;
+INSERT INTO reservations (id, reserved, account, turn, recorded, answer)
+    SELECT id, reserved, 0, turn, recorded, answer FROM queries;
+DROP TABLE queries;
+CREATE TRIGGER reservations_remain BEFORE DELETE ON reservations
+    BEGIN SELECT RAISE (ABORT, 'reserved queries are never forgotten'); END;
+CREATE TRIGGER reservations_stay BEFORE UPDATE ON reservations
+    WHEN OLD.answer IS NOT NULL OR OLD.fenced IS NOT NULL OR NEW.id != OLD.id
+    OR NEW.reserved != OLD.reserved OR NEW.account != OLD.account OR NEW.turn != OLD.turn
+    BEGIN SELECT RAISE (ABORT, 'a reservation is answered or fenced once'); END;
+"""
+
+MIGRATIONS = (_FIRST, _TURNS, _ACCOUNTS)
+"""Step i brings a file from version i to i + 1; steps are added, never edited."""
+VERSION = len(MIGRATIONS)
+WITH_ACCOUNTS = 3
+"""The first version in which a reservation says for whom it was made."""
+
+
+class SqliteStore:
+    """A ledger's file, or a ledger in memory."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+        self._connection = connection
+        self._path = path
+
+    @classmethod
+    def open(cls, path: Path | None, wait: float) -> SqliteStore:
+        """For writing; the file is created, readable by its owner alone, if it is missing."""
+        if path is not None:
+            _create_private(path)
+        with translated(path):
+            connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=wait,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        return _guarded(connection, path, ("journal_mode = WAL", "synchronous = FULL"))
+
+    @classmethod
+    def read_only(cls, path: Path) -> SqliteStore:
+        """For reading; where not even a lock can be written, as a file that never changes."""
+        if not path.is_file() or path.stat().st_size == 0:
+            raise LedgerError(f"there is no ledger at {path}")
+        try:
+            return _guarded(_connected(path, "mode=ro"), path, ("query_only = ON",))
+        except LedgerError:
+            if path.with_name(path.name + "-wal").exists():
+                raise
+            return _guarded(_connected(path, "immutable=1"), path, ("query_only = ON",))
+
+    @classmethod
+    def of_image(cls, image: bytes) -> SqliteStore:
+        """A copy of a ledger in memory."""
+        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection.deserialize(image)
+        return cls(connection, None)
+
+    @property
+    def path(self) -> Path | None:
+        """The file, or None for a ledger in memory."""
+        return self._path
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteView]:
+        """One snapshot; inside another block it is that block's."""
+        if self._connection.in_transaction:
+            with translated(self._path):
+                yield SqliteView(self._connection, self._version())
+            return
+        with self._transaction("BEGIN"):
+            yield SqliteView(self._connection, self._version())
+
+    @contextmanager
+    def writing(self) -> Iterator[SqlitePen]:
+        """One writer at a time; committed to disk when the block ends, else undone."""
+        with self._transaction("BEGIN IMMEDIATE"):
+            yield SqlitePen(self._connection, self._version())
+
+    def check(self) -> None:
+        """Read every page and index."""
+        with translated(self._path):
+            found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+        if found != "ok":
+            raise LedgerTamperedError(
+                f"the ledger {self._path} is damaged; restore an undamaged copy, and answer "
+                "nothing from this one"
+            )
+
+    def image(self) -> bytes | None:
+        """A copy of a ledger in memory; None for a file, which can be opened again."""
+        return None if self._path is not None else self._connection.serialize()
+
+    def close(self) -> None:
+        """Release the file."""
+        self._connection.close()
+
+    def _version(self) -> int:
+        """The layout's version, after a look at every table and trigger.
+
+        A trigger or view that is not ours could make the ledger forget, or never end.
+        """
+        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > VERSION:
+            raise LedgerError(
+                f"the ledger {self._path} was written by a newer Ballotine (schema {version}, "
+                f"this one knows {VERSION}); upgrade Ballotine"
+            )
+        if _layout(self._connection) != _expected(version):
+            raise LedgerTamperedError(
+                f"{self._path or 'the ledger in memory'} is not a ledger, or its tables were "
+                "changed by hand; restore the untouched file, and answer nothing from this one"
+            )
+        return version
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[None]:
+        with translated(self._path):
+            self._connection.execute(begin)
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+@dataclass(frozen=True)
+class SqliteView:
+    """What one transaction sees."""
+
+    connection: sqlite3.Connection
+    version: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether no ledger was founded here yet."""
+        return self.version == 0
+
+    @property
+    def current(self) -> bool:
+        """Whether the layout is this version's."""
+        return self.version == VERSION
+
+    def rows(self, after: int = 0) -> Iterator[Row]:
+        """Entries after that one, in order."""
+        if self.empty:
+            return iter(())
+        found: Iterator[Row] = self.connection.execute(
+            "SELECT * FROM entries WHERE seq > ? ORDER BY seq", (after,)
+        )
+        return found
+
+    def row(self, seq: int) -> Row | None:
+        """The entry with that number."""
+        return next(
+            iter(self.connection.execute("SELECT * FROM entries WHERE seq = ?", (seq,))), None
+        )
+
+    def newest(self, kind: str) -> Row | None:
+        """The last entry of a kind."""
+        if self.empty:
+            return None
+        text = "SELECT * FROM entries WHERE kind = ? ORDER BY seq DESC LIMIT 1"
+        return next(iter(self.connection.execute(text, (kind,))), None)
+
+    def of_kind(self, kind: str) -> Iterator[Row]:
+        """All entries of a kind, in order."""
+        text = "SELECT * FROM entries WHERE kind = ? ORDER BY seq"
+        found: Iterator[Row] = self.connection.execute(text, (kind,))
+        return found
+
+    def queries(self, ids: Sequence[bytes]) -> dict[bytes, Query]:
+        """Reservations that stand, of those queries that have one."""
+        found: dict[bytes, Query] = {}
+        for start in range(0, len(ids), LOOKED_UP):
+            some = ids[start : start + LOOKED_UP]
+            wanted = f"id IN ({','.join('?' * len(some))})"
+            found.update((query.id, query) for query in self._standing(wanted, some))
+        return found
+
+    def idle(self) -> Iterator[Query]:
+        """Reservations that stand and for which nothing was drawn."""
+        if self.version < WITH_ACCOUNTS:
+            return iter(())
+        return self._standing("idle IS NOT NULL AND answer IS NULL ORDER BY reserved, id", ())
+
+    def grouped(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
+        """All queries that carry that mark, in its order and then by name."""
+        known = {"reserved", "recorded"} | (
+            {"fenced", "idle"} if self.version >= WITH_ACCOUNTS else set()
+        )
+        if by not in known:
+            return iter(())
+        turn = "turn" if self.version > 1 else "0"
+        account = "account" if self.version >= WITH_ACCOUNTS else "0"
+        found: Iterator[Stored] = self.connection.execute(
+            f"SELECT {by}, id, {account}, {turn}, answer FROM {self._table} "
+            f"WHERE {by} IS NOT NULL ORDER BY {by}, id"
+        )
+        return found
+
+    def meta(self, key: str) -> bytes | None:
+        """A fact that is not part of the chain."""
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    @property
+    def _table(self) -> str:
+        return "reservations" if self.version >= WITH_ACCOUNTS else "queries"
+
+    def _standing(self, wanted: str, values: Sequence[bytes]) -> Iterator[Query]:
+        if self.version >= WITH_ACCOUNTS:
+            columns, stands = "id, reserved, account, turn, answer, idle", "fenced IS NULL AND"
+        else:
+            turn = "turn" if self.version > 1 else "0"
+            columns, stands = f"id, reserved, 0, {turn}, answer, NULL", ""
+        text = f"SELECT {columns} FROM {self._table} WHERE {stands} {wanted}"
+        for name, reserved, account, turn, answer, idle in self.connection.execute(text, values):
+            yield Query(name, reserved, account, turn, answer, idle is not None)
+
+
+class SqlitePen(SqliteView):
+    """Writes inside one transaction."""
+
+    def append(self, row: Row) -> None:
+        """Add an entry."""
+        self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    def upgrade(self, seq: int) -> None:
+        """Bring the layout up to date; what older versions left pending is fenced."""
+        for step in MIGRATIONS[self.version :]:
+            for statement in _split(step):
+                self.connection.execute(statement)
+        self.connection.execute(f"PRAGMA user_version = {VERSION}")
+        if self.version:
+            self.connection.execute(
+                "UPDATE reservations SET fenced = ? WHERE answer IS NULL", (seq,)
+            )
+        object.__setattr__(self, "version", VERSION)
+
+    def reserve(self, queries: Iterable[Query]) -> None:
+        """Add reservations."""
+        self.connection.executemany(
+            "INSERT INTO reservations (id, reserved, account, turn) VALUES (?, ?, ?, ?)",
+            [(query.id, query.reserved, query.account, query.turn) for query in queries],
+        )
+
+    def answer(self, answers: Iterable[tuple[bytes, Query]], seq: int) -> None:
+        """Store answers to pending reservations."""
+        self._update(
+            "answer = ?, recorded = ?", [(answer, seq, q.id, q.reserved) for answer, q in answers]
+        )
+
+    def fence(self, queries: Iterable[Query], seq: int) -> None:
+        """No answer to these reservations is accepted from now on."""
+        self._update("fenced = ?", [(seq, query.id, query.reserved) for query in queries])
+
+    def mark_idle(self, queries: Iterable[Query], seq: int) -> None:
+        """Note that nothing was drawn for these reservations."""
+        self._update("idle = ?", [(seq, query.id, query.reserved) for query in queries])
+
+    def set_meta(self, key: str, value: bytes) -> None:
+        """Keep a fact."""
+        self.connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
+
+    def _update(self, change: str, values: list[tuple[object, ...]]) -> None:
+        text = (
+            f"UPDATE reservations SET {change} "
+            "WHERE id = ? AND reserved = ? AND answer IS NULL AND fenced IS NULL"
+        )
+        if self.connection.executemany(text, values).rowcount != len(values):
+            raise LedgerError("a change to a reservation that does not stand was refused")
+
+
+@contextmanager
+def translated(path: Path | None) -> Iterator[None]:
+    """Turn SQLite's errors into sentences that say what to do."""
+    where = "the in-memory ledger" if path is None else f"the ledger {path}"
+    try:
+        yield
+    except sqlite3.OperationalError as problem:
+        text = str(problem)
+        if "locked" in text or "busy" in text:
+            raise LedgerBusyError(
+                f"{where} is held by another process; wait for it to finish and try again"
+            ) from problem
+        if "full" in text:
+            raise LedgerError(
+                f"the disk that holds {where} is full; nothing was answered, "
+                "free some space and resume"
+            ) from problem
+        raise LedgerError(f"{where} cannot be used: {text}") from problem
+    except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as problem:
+        raise LedgerError(f"{where} is damaged or not a ledger: {problem}") from problem
+
+
+def _guarded(
+    connection: sqlite3.Connection, path: Path | None, pragmas: Sequence[str]
+) -> SqliteStore:
+    """A store whose file is one of ours, or empty; else the connection is closed again."""
+    store = SqliteStore(connection, path)
+    try:
+        with translated(path):
+            # Functions of the file's own schema may not call anything with side effects.
+            connection.execute("PRAGMA trusted_schema = OFF")
+            connection.execute("PRAGMA foreign_keys = ON")
+            for pragma in pragmas:
+                connection.execute(f"PRAGMA {pragma}")
+            store._version()
+    except BaseException:
+        connection.close()
+        raise
+    return store
+
+
+def _connected(path: Path, how: str) -> sqlite3.Connection:
+    with translated(path):
+        return sqlite3.connect(
+            f"{path.resolve().as_uri()}?{how}",
+            uri=True,
+            timeout=1.0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+
+def _create_private(path: Path) -> None:
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as problem:
+        raise LedgerError(
+            f"the ledger {path} cannot be written ({problem.strerror}); "
+            "choose a folder that exists and that you may write to"
+        ) from problem
+    os.close(descriptor)
+
+
+def _split(script: str) -> Iterator[str]:
+    """Statements one by one: executescript would commit behind our back."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
+
+
+def _layout(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Every table, index, trigger and view, as it was declared."""
+    text = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+    return connection.execute(text).fetchall()
+
+
+@cache
+def _expected(version: int) -> list[tuple[object, ...]]:
+    """The layout of a file that was brought to that version step by step, as all were."""
+    scratch = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        for step in MIGRATIONS[:version]:
+            for statement in _split(step):
+                scratch.execute(statement)
+        return _layout(scratch)
+    finally:
+        scratch.close()

@@ -1,0 +1,59 @@
+"""Released answers, all of them public."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ballotine.ledger.answers import answered
+from ballotine.types import BoolArray, IntArray, Labels
+
+UNASKED = -2
+"""In returned answers: the budget ended before this query was asked."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Released answers to a pool of queries, in the pool's order: all of it public.
+
+    Attributes:
+        labels: a class number per query, ABSTAIN, or UNASKED; with several labels per query
+            the shape is (queries, labels) and an answer is 1 (present) or 0 (absent).
+        classes: what the class numbers stand for, or the names of the labels.
+    """
+
+    labels: IntArray
+    classes: Labels
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether every query has several labels."""
+        return self.labels.ndim == 2
+
+    @property
+    def named(self) -> np.ma.MaskedArray[Any, Any]:
+        """The answers as classes (or as 0 and 1 per label), masked where there is none."""
+        if self.multilabel:
+            return np.ma.masked_array(self.labels, mask=self.labels < 0)
+        return np.ma.masked_array(self.classes[self.labels.clip(0)], mask=~self.answered)
+
+    @property
+    def answered(self) -> BoolArray:
+        """Which queries carry a class, or at least one label's answer."""
+        return answered(self.labels)
+
+    @property
+    def asked(self) -> BoolArray:
+        """Which queries were asked at all."""
+        first = self.labels[:, 0] if self.multilabel else self.labels
+        return np.not_equal(first, UNASKED)
+
+    @property
+    def abstained(self) -> BoolArray:
+        """Which queries were asked and not answered."""
+        return self.asked & ~self.answered
+
+    def __len__(self) -> int:
+        return len(self.labels)

@@ -1,0 +1,138 @@
+"""Who casts ballots: the seam between those who vote and the session that answers.
+
+Teachers trained here, votes in a file, models that were trained elsewhere, and whoever else
+can be asked for ballots behave alike. Ballots are private; a session fetches and checks them
+before anything is paid for, and nothing but its answers leaves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from ballotine.errors import DataError, ParameterError
+from ballotine.types import IntArray, Labels, Table
+from ballotine.voting.labels import cast_labels
+from ballotine.voting.tally import Tallies
+
+
+class Voters(Protocol):
+    """Casts ballots on rows."""
+
+    @property
+    def identity(self) -> bytes:
+        """Names the voters: the same name, the same ballots on the same rows."""
+
+    def __len__(self) -> int:
+        """How many there are: public and fixed."""
+
+    def ballots(self, rows: Table) -> Tallies | IntArray:
+        """Class numbers, shape (rows, voters), or 0/1 per label; or their counts."""
+
+
+@dataclass(frozen=True, eq=False)
+class CastBallots:
+    """Ballots that were cast already; rows are positions among them.
+
+    Attributes:
+        identity: names the voters.
+        cast: shape (queries, voters), or (queries, voters, labels).
+    """
+
+    identity: bytes
+    cast: Table = field(repr=False)
+
+    def __len__(self) -> int:
+        return int(self.cast.shape[1])
+
+    def ballots(self, rows: Table) -> IntArray:
+        """The ballots at these positions."""
+        some: IntArray = self.cast[rows]
+        return some
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModels:
+    """Models that were trained elsewhere, one per share of the private records.
+
+    The guarantee rests on how they were trained, which only their owner knows: every record
+    must have been seen by one of them at most.
+
+    Attributes:
+        models: fitted classifiers with ``predict``; for several labels it returns 0 and 1, or
+            probabilities that ``threshold`` turns into them.
+        classes: the classes, as public knowledge, in the order of answers; or the labels' names.
+        multilabel: whether a row may have several labels.
+        threshold: what a label's probability must exceed, where models give probabilities.
+    """
+
+    models: Sequence[Any] = field(repr=False)
+    classes: Labels
+    multilabel: bool = False
+    threshold: float | None = None
+    identity: bytes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", np.asarray(self.classes))
+        if not self.models:
+            raise ParameterError("an ensemble needs at least one model")
+        if len(set(self.classes.tolist())) != len(self.classes) or len(self.classes) < 2:
+            raise ParameterError("give at least two classes (or labels), each of them once")
+        object.__setattr__(self, "identity", self._name())
+
+    def __len__(self) -> int:
+        return len(self.models)
+
+    def ballots(self, rows: Table) -> IntArray:
+        """Every model's answer to every row.
+
+        A model that fails, or names a class that nobody knows, votes for the first one: the
+        number of voters is public and must not change.
+        """
+        shape = (len(rows), len(self.models), *((len(self.classes),) if self.multilabel else ()))
+        cast = np.zeros(shape, dtype=np.int64)
+        for place, model in enumerate(self.models):
+            cast[:, place] = (
+                self._labels(model, rows) if self.multilabel else self._class(model, rows)
+            )
+        return cast
+
+    def _class(self, model: Any, rows: Table) -> IntArray:
+        numbers = {name: number for number, name in enumerate(self.classes.tolist())}
+        try:
+            found = np.asarray(model.predict(rows)).reshape(len(rows)).tolist()
+        except Exception:  # what went wrong may repeat a private value
+            return np.zeros(len(rows), dtype=np.int64)
+        return np.array([numbers.get(name, 0) for name in found], dtype=np.int64)
+
+    def _labels(self, model: Any, rows: Table) -> IntArray:
+        try:
+            found = np.asarray(model.predict(rows), dtype=np.float64)
+            found = found.reshape(len(rows), len(self.classes))
+        except Exception:
+            return np.zeros((len(rows), len(self.classes)), dtype=np.int64)
+        try:
+            return cast_labels(found, 0.5 if self.threshold is None else self.threshold).astype(
+                np.int64
+            )
+        except DataError:
+            return np.zeros((len(rows), len(self.classes)), dtype=np.int64)
+
+    def _name(self) -> bytes:
+        """From all that decides a ballot; models that differ in anything are others."""
+        seal = hashlib.sha256(b"ballotine/fitted/1\0")
+        try:
+            for model in self.models:
+                content = pickle.dumps(model, protocol=5)
+                seal.update(len(content).to_bytes(8, "big") + content)
+        except Exception:
+            raise ParameterError(
+                "the models cannot be told apart, because they cannot be pickled"
+            ) from None
+        seal.update(repr((self.classes.tolist(), self.multilabel, self.threshold)).encode())
+        return seal.digest()
