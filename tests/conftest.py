@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 # One thread for each process of the suite: several are slower on small matrices, and far slower
 # where processes compete. It must be said before NumPy and torch are loaded.
@@ -105,6 +106,25 @@ def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where tests have the folders of their holders."""
+    return tmp_path_factory.mktemp("homes")
+
+
+@pytest.fixture(autouse=True)
+def own_home(homes: Path) -> Iterator[Path]:
+    """No test reads or writes the real holder's key: each has a folder of its own, or none."""
+    names = ("BALLOTINE_HOME", "BALLOTINE_KEY_PASSPHRASE")
+    before = {name: os.environ.pop(name, None) for name in names}
+    os.environ["BALLOTINE_HOME"] = str(home := homes / uuid4().hex)
+    yield home
+    for name, value in before.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 @pytest.fixture(autouse=True)

@@ -84,8 +84,18 @@ class LedgerMismatchError(LedgerError):
     """The ledger belongs to another data set or was opened with another budget."""
 
 
+class CardMismatchError(LedgerError):
+    """A card or receipt is not what the ledger, the files beside it or its signature say."""
+
+
 class UnknownEventError(LedgerError):
     """The ledger holds a privacy event this version cannot price: fail closed."""
+
+
+class HolderKeyError(BallotineError):
+    """The holder's key is missing, is there already, cannot be read or wants a passphrase."""
+
+    exit_code = 2
 
 
 class RunFolderError(BallotineError):
