@@ -62,6 +62,14 @@ class Signer:
             )
 
 
+def write_signed(path: Path, content: str, signer: Signer | None) -> None:
+    """Write a document and its signature; a signature of an earlier version never stays."""
+    signature_of(path).unlink(missing_ok=True)
+    write_atomic(path, content)
+    if signer is not None:
+        signer.sign(path)
+
+
 def key_path() -> Path:
     """Where the holder's private key is, or would be."""
     return holder_folder() / PRIVATE_NAME

@@ -56,6 +56,13 @@ def show() -> None:
     typer.echo(f"fingerprint: {fingerprint_of(public)}")
 
 
+def signed_with(fingerprint: str | None) -> str:
+    """Who signed, or how to sign: for summaries."""
+    if fingerprint is None:
+        return "no; make a key once with: ballotine key new"
+    return f"with the key {fingerprint[:19]}:…"
+
+
 def ask_passphrase() -> str | None:
     """Ask for the key's passphrase, if there is somebody to ask."""
     if not sys.stdin.isatty():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,12 +11,15 @@ import typer
 
 from ballotine.cli import options
 from ballotine.cli.console import RichProgress, console, warn
+from ballotine.cli.key import ask_passphrase, signed_with
 from ballotine.cli.votes import Typed
 from ballotine.errors import ParameterError
 
 if TYPE_CHECKING:
+    from ballotine.ledger import Anchor
     from ballotine.privacy.guarantee import Guarantee
-    from ballotine.voting import Answers
+    from ballotine.signing import Signer
+    from ballotine.voting import Answers, Mechanism
     from ballotine.voting.saved import Rule, SavedVotes
 
 HELP = """Answer saved ballots or tallies through the ledger of their data set.
@@ -25,6 +29,10 @@ stored answers and costs nothing. Modes: `strict` stops on the data-independent 
 `fixed` asks `--queries` queries, decided beforehand, and publishes a smaller ε afterwards
 through noise of its own (no `--epsilon`). `paper` stops on the data-dependent cost as papers
 do; what it answers may not be released.
+
+Beside `--out` goes a receipt: the guarantee, the counts, the checksum of the answers and where
+the ledger stood, signed if you have a key (`ballotine key new`). `ballotine ledger verify
+LEDGER --card RECEIPT` holds it against the ledger. Keep it: it finds a ledger that was put back.
 
 Example: `ballotine vote VOTES.npy -m gnmax --sigma 40 --epsilon 2 --delta 1e-5
 --ledger L.sqlite --out answers.npz`
@@ -42,6 +50,10 @@ def vote(
         Path | None, typer.Option(help="The data set's ledger; created on first use.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the answers here (.npz).")] = None,
+    receipt: Annotated[
+        Path | None,
+        typer.Option(help="Write the receipt here (.json); NAME.receipt.json beside --out NAME."),
+    ] = None,
     mechanism: options.MechanismName = "confident-gnmax",
     sigma: options.Sigma = None,
     gamma: options.Gamma = None,
@@ -90,19 +102,61 @@ def vote(
         group_budgets,
         individual,
     )
-    if out is not None and out.suffix != ".npz":  # before anything is spent
-        raise ParameterError(f"answers are written as .npz, not {out.name!r}")
+    files = _Files.settle(out, receipt)  # before anything is spent
     rule, saved = _rule(typed, epsilon, mode, bounds, conversion)
     with RichProgress() as progress, progress.stage("answers", saved.number) as advance:
-        answers, guarantee = answer(saved, rule, ledger, source(seed), advance)
-    if out is not None:
-        _write(out, answers, guarantee)
+        answers, guarantee, anchor = answer(saved, rule, ledger, source(seed), advance)
+    head = None if ledger is None else anchor
+    files.write(answers, guarantee, rule.mechanism, head)
     if ledger is None:
         warn("no --ledger was named: this spending is not remembered, name one for real votes")
     if as_json:
-        typer.echo(json.dumps(_facts(answers, guarantee), indent=2))
+        typer.echo(json.dumps(_facts(answers, guarantee, head), indent=2))
     else:
-        _show(answers, guarantee)
+        _show(answers, guarantee, head)
+        files.show()
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Where answers and receipt go, and who signs."""
+
+    answers: Path | None
+    receipt: Path | None
+    signer: Signer | None
+
+    @classmethod
+    def settle(cls, out: Path | None, receipt: Path | None) -> _Files:
+        from ballotine.report.receipt import receipt_beside
+        from ballotine.signing import load_signer
+
+        for path, suffix, what in ((out, ".npz", "answers"), (receipt, ".json", "receipts")):
+            if path is not None and path.suffix != suffix:
+                raise ParameterError(f"{what} are written as {suffix}, not {path.name!r}")
+            if path is not None and not path.parent.is_dir():
+                raise ParameterError(f"there is no folder {path.parent} to write {what} to")
+        place = receipt or (None if out is None else receipt_beside(out))
+        signer = None if place is None else load_signer(ask_passphrase)
+        if place is not None and signer is not None:
+            signer.require_place(place.parent)
+        return cls(out, place, signer)
+
+    def write(
+        self, answers: Answers, guarantee: Guarantee, mechanism: Mechanism, anchor: Anchor | None
+    ) -> None:
+        from ballotine.report.receipt import build_receipt, write_receipt
+
+        if self.answers is not None:
+            _write(self.answers, answers, guarantee)
+        if self.receipt is not None:
+            content = build_receipt(answers, guarantee, mechanism, anchor, self.answers)
+            write_receipt(self.receipt, content, self.signer)
+
+    def show(self) -> None:
+        if self.receipt is not None:
+            fingerprint = None if self.signer is None else self.signer.fingerprint
+            text = f"receipt: {self.receipt}; signed: {signed_with(fingerprint)}"
+            console.print(text, markup=False, soft_wrap=True)
 
 
 def _rule(
@@ -130,22 +184,28 @@ def _rule(
     return rule, saved
 
 
-def _facts(answers: Answers, guarantee: Guarantee) -> dict[str, Any]:
+def _facts(answers: Answers, guarantee: Guarantee, anchor: Anchor | None) -> dict[str, Any]:
+    from ballotine.report.receipt import anchor_to
+
     return {
         **guarantee.to_dict(),
         "queries": int(answers.asked.sum()),
         "answered": int(answers.answered.sum()),
         "pool": len(answers),
+        "ledger": None if anchor is None else anchor_to(anchor),
     }
 
 
-def _show(answers: Answers, guarantee: Guarantee) -> None:
+def _show(answers: Answers, guarantee: Guarantee, anchor: Anchor | None) -> None:
     console.print(
         f"{int(answers.asked.sum())} of {len(answers)} queries asked, "
         f"{int(answers.answered.sum())} answered",
         markup=False,
     )
     console.print(str(guarantee), markup=False, soft_wrap=True)
+    if anchor is not None:
+        text = f"ledger: entry {anchor.seq} of {anchor.ledger}, hash {anchor.hash}"
+        console.print(text, markup=False, soft_wrap=True)
 
 
 def _write(path: Path, answers: Answers, guarantee: Guarantee) -> None:

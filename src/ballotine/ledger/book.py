@@ -15,6 +15,7 @@ import sqlite3
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -133,6 +134,17 @@ class Ledger:
         """What the entries add up to now."""
         self._refresh()
         return self._spending
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read inside speaks of one moment, whoever writes meanwhile."""
+        with schema.translated(self._path):
+            self._connection.execute("BEGIN")
+            try:
+                self._refresh()  # the first read fixes the moment
+                yield
+            finally:
+                self._connection.execute("COMMIT")
 
     def entries(self) -> Iterator[Entry]:
         """All entries, each checked against the chain."""

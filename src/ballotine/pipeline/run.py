@@ -243,14 +243,16 @@ class Run:
         answers: Answers,
         student: Student,
     ) -> RunResult:
-        guarantee = make_guarantee(
-            ledger,
-            partition,
-            self.noise,
-            classes_from_private=dataset.classes_from == "private labels",
-            plan=procedure.plan,
-            extra=(*_extra_assumptions(dataset, procedure), *assumed(self.settings.features)),
-        )
+        with ledger.snapshot():  # others may write: guarantee and anchor are of one moment
+            guarantee = make_guarantee(
+                ledger,
+                partition,
+                self.noise,
+                classes_from_private=dataset.classes_from == "private labels",
+                plan=procedure.plan,
+                extra=(*_extra_assumptions(dataset, procedure), *assumed(self.settings.features)),
+            )
+            account = Account.of(ledger, group_accounts(ledger, procedure))
         told, whispered = self._warnings(dataset, procedure, answers, student)
         result = RunResult(
             self.settings,
@@ -261,7 +263,7 @@ class Run:
             answers,
             student,
             guarantee,
-            Account.of(ledger, group_accounts(ledger, procedure)),
+            account,
             warnings=told,
             holder_warnings=whispered,
             broken_teachers=self.folder.problems.exists(),

@@ -6,7 +6,6 @@ from the configuration, the released answers, labelled public rows and the ledge
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from dataclasses import asdict
@@ -17,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.files import write_atomic
+from ballotine.files import sha256_of, write_atomic
 from ballotine.pipeline import RunFolder, RunResult
 from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
 from ballotine.report.training import training_parts
+from ballotine.signing import Signer, write_signed
 
 FORMAT = 1
 
@@ -36,6 +36,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         "title": settings.report.title,
         "holder": settings.report.holder,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "signed_by": None,
         "run": {
             "name": settings.run.name,
             "experiment": settings.run.experiment,
@@ -69,10 +70,11 @@ def build_card(result: RunResult) -> dict[str, Any]:
     }
 
 
-def write_card(folder: RunFolder, card: dict[str, Any]) -> None:
-    """Write card.json, card.md and report.html."""
+def write_card(folder: RunFolder, card: dict[str, Any], signer: Signer | None = None) -> None:
+    """Write card.json, signed if the holder has a key, and card.md and report.html."""
+    card = card | {"signed_by": None if signer is None else signer.fingerprint}
     text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomic(folder.card, text + "\n")
+    write_signed(folder.card, text + "\n", signer)
     write_pages(folder, card)
 
 
@@ -121,7 +123,7 @@ def _data(result: RunResult) -> dict[str, Any]:
 def _answers(result: RunResult) -> dict[str, Any]:
     labels, asked = result.answers.labels, result.answers.asked
     names = [str(name) for name in result.dataset.classes]
-    file = {"file": result.folder.answers.name, "sha256": _sha256(result.folder.answers)}
+    file = {"file": result.folder.answers.name, "sha256": sha256_of(result.folder.answers)}
     if result.answers.multilabel:
         counts = {
             "present": np.count_nonzero(labels == 1, axis=0),
@@ -144,7 +146,7 @@ def _student(result: RunResult) -> dict[str, Any]:
         "kind": kind,
         "options": options,
         "file": result.folder.student.name,
-        "sha256": _sha256(result.folder.student),
+        "sha256": sha256_of(result.folder.student),
     }
     training = training_parts(result.student, len(result.answers))
     return content | ({"training": training} if training else {})
@@ -235,7 +237,3 @@ def _configuration(result: RunResult) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     packages = ("ballotine", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

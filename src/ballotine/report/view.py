@@ -62,6 +62,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "made": _made(card),
         "configuration": _configuration(card["configuration"]),
         "ledger": card["ledger"],
+        "signed_by": tidy(card.get("signed_by") or "", 120),
         "check_command": CHECK_COMMAND,
         "versions": rows(card["versions"]),
     }

@@ -14,7 +14,7 @@ import numpy as np
 
 from ballotine.data.ballots import VoteFile
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger import Ledger, Mode, Terms
+from ballotine.ledger import Anchor, Ledger, Mode, Terms
 from ballotine.noise import NoiseSource
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.guarantee import Budget, Guarantee
@@ -166,7 +166,7 @@ def vote(
     ledger: str | Path | None,
     noise: NoiseSource,
     advance: Callable[[int], None] = lambda _: None,
-) -> tuple[Answers, Guarantee]:
+) -> tuple[Answers, Guarantee, Anchor]:
     """Answer saved votes until they or the budget end; what was answered before costs nothing.
 
     Args:
@@ -175,6 +175,9 @@ def vote(
         ledger: the data set's ledger; None for one in memory.
         noise: secure, or seeded for experiments.
         advance: is told how many more queries are settled, for progress bars.
+
+    Returns:
+        The answers, the guarantee of everything in the ledger, and where the ledger stood then.
     """
     where = None if ledger is None else Path(ledger)
     with Ledger.open(where, rule.terms(votes, where)) as book:
@@ -185,8 +188,11 @@ def vote(
             places = [places_of(_tallied(rule, chunk, votes.classes)) for chunk in votes.chunks()]
             publish(book, rule.mechanism, np.concatenate(places), noise)
         conditional = (FROM_VOTES,) if votes.classes_from_votes else ()
-        guarantee = guarantee_of(book, noise, conditional=conditional, usual=(TEACHERS, SETTINGS))
-    return answers, guarantee
+        with book.snapshot():  # others may write: guarantee and anchor are of one moment
+            usual = (TEACHERS, SETTINGS)
+            guarantee = guarantee_of(book, noise, conditional=conditional, usual=usual)
+            anchor = book.head()
+    return answers, guarantee, anchor
 
 
 def _answered(
