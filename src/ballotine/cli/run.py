@@ -92,10 +92,11 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
     facts.add_column()
+    again = f", {queries['repeated']} repeat an asked one" if queries["repeated"] else ""
     facts.add_row(
         "answers",
         f"{queries['answered']} given, {queries['abstained']} abstentions, "
-        f"{queries['unasked']} public rows not asked",
+        f"{queries['unasked']} public rows not asked{again}",
     )
     if guarantee.kind is Kind.NOT_RELEASABLE:
         facts.add_row("privacy", "[red]none: neither the answers nor the student may leave[/red]")

@@ -1,4 +1,4 @@
-"""Released answers as a Parquet file: row, status, and the class or the labels."""
+"""Released answers as a Parquet file: row, status, what it repeats, and the class or labels."""
 
 from __future__ import annotations
 
@@ -8,21 +8,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ballotine.types import IntArray
 from ballotine.voting import Answers
 
 
-def write_answers(path: Path, answers: Answers) -> None:
+def write_answers(path: Path, answers: Answers, first: IntArray) -> None:
     """One line per public row, in the pool's order.
 
-    The column ``answer`` holds the class. With several labels there is a column ``answer:NAME``
-    for each: 1, 0, or nothing where that label has no answer.
+    The column ``repeats`` names the row that asked the same query before (from ``first``, see
+    `ballotine.pipeline.counting.first_places`) and is empty for a row that is the first of its
+    kind. The column ``answer`` holds the class. With several labels there is a column
+    ``answer:NAME`` for each: 1, 0, or nothing where that label has no answer.
     """
     status = np.full(len(answers), "answered", dtype=object)
     status[answers.abstained] = "abstained"
     status[~answers.asked] = "unasked"
+    rows = np.arange(len(answers))
     columns = {
-        "row": pa.array(np.arange(len(answers)), pa.int64()),
+        "row": pa.array(rows, pa.int64()),
         "status": pa.array(status.tolist(), pa.string()),
+        "repeats": pa.array(first, pa.int64(), mask=first == rows),
     }
     pq.write_table(pa.table(columns | _answers(answers)), path)
 

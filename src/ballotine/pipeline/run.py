@@ -22,6 +22,7 @@ from ballotine.pipeline.assumptions import (
     PUBLIC_FROM_PRIVATE,
     make_guarantee,
 )
+from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
@@ -211,8 +212,10 @@ class Run:
             if not answers.asked.any():
                 raise ledger.refusal(answerer.charge())
         procedure.publish(ledger, ids, ballots, self.noise)
-        produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers))
-        log.info("%d queries asked, %d answered", answers.asked.sum(), answers.answered.sum())
+        first = first_places(ids)
+        produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers, first))
+        counts = Counts.of(answers, first, len(pool))
+        log.info("%d queries asked, %d answered", counts.asked, counts.answered)
         return answers
 
     def _distill(

@@ -16,14 +16,17 @@ from typing import Any
 
 import numpy as np
 
+from ballotine.data import row_keys
 from ballotine.files import sha256_of, write_atomic
 from ballotine.pipeline import RunFolder, RunResult
+from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
 from ballotine.report.training import training_parts
 from ballotine.signing import Signer, write_signed
+from ballotine.types import IntArray
 
 FORMAT = 1
 
@@ -96,14 +99,12 @@ def _ledger(result: RunResult) -> dict[str, Any]:
 
 
 def _queries(result: RunResult) -> dict[str, int]:
-    answers = result.answers
-    return {
-        "pool": len(result.dataset.X_public),
-        "asked": int(answers.asked.sum()),
-        "answered": int(answers.answered.sum()),
-        "abstained": int(answers.abstained.sum()),
-        "unasked": len(result.dataset.X_public) - int(answers.asked.sum()),
-    }
+    return asdict(Counts.of(result.answers, _first(result), len(result.dataset.X_public)))
+
+
+def _first(result: RunResult) -> IntArray:
+    """The first public row that equals each of those that could be asked."""
+    return first_places(row_keys(result.dataset.X_public[: len(result.answers)]))
 
 
 def _data(result: RunResult) -> dict[str, Any]:
@@ -121,7 +122,9 @@ def _data(result: RunResult) -> dict[str, Any]:
 
 
 def _answers(result: RunResult) -> dict[str, Any]:
-    labels, asked = result.answers.labels, result.answers.asked
+    first = _first(result)
+    once = first == np.arange(len(first))  # a repeated row is no other release
+    labels, asked = result.answers.labels[once], result.answers.asked[once]
     names = [str(name) for name in result.dataset.classes]
     file = {"file": result.folder.answers.name, "sha256": sha256_of(result.folder.answers)}
     if result.answers.multilabel:

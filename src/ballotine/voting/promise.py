@@ -96,10 +96,10 @@ def _by_mode(
 
 def _counted(spending: Spending) -> str:
     """How much was released, in words."""
-    queries = f"{spending.recorded} queries, {spending.answered} of them answered"
+    queries = f"{spending.recorded:,} queries, {spending.answered:,} of them answered"
     if not spending.rounds:
         return queries
-    return f"{spending.rounds} noised rounds of training, {queries}"
+    return f"{spending.rounds:,} noised rounds of training, {queries}"
 
 
 def _groups(spending: Spending) -> tuple[GroupGuarantee, ...]:
