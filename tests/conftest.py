@@ -108,23 +108,23 @@ def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
     return call
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="session", autouse=True)
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where tests have the folders of their holders."""
-    return tmp_path_factory.mktemp("homes")
+    """No test reads or writes the real holder's key, whatever runs before it."""
+    folder = tmp_path_factory.mktemp("homes")
+    os.environ["BALLOTINE_HOME"] = str(folder / "shared")
+    os.environ.pop("BALLOTINE_KEY_PASSPHRASE", None)
+    return folder
 
 
 @pytest.fixture(autouse=True)
 def own_home(homes: Path) -> Iterator[Path]:
-    """No test reads or writes the real holder's key: each has a folder of its own, or none."""
-    names = ("BALLOTINE_HOME", "BALLOTINE_KEY_PASSPHRASE")
-    before = {name: os.environ.pop(name, None) for name in names}
+    """Each test has a holder's folder of its own, which does not exist yet."""
+    before = os.environ["BALLOTINE_HOME"]
     os.environ["BALLOTINE_HOME"] = str(home := homes / uuid4().hex)
     yield home
-    for name, value in before.items():
-        os.environ.pop(name, None)
-        if value is not None:
-            os.environ[name] = value
+    os.environ["BALLOTINE_HOME"] = before
+    os.environ.pop("BALLOTINE_KEY_PASSPHRASE", None)
 
 
 @pytest.fixture(autouse=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from hashlib import sha256
 from pathlib import Path
 
@@ -226,3 +227,18 @@ class TestReceipt:
         assert refused.returncode == 2
         assert "another folder" in refused.stderr
         assert signature_fits(tmp_path / "a.receipt.json")
+
+    def test_a_ledger_that_was_put_back_is_found(self, ballotine: Command, tmp_path: Path) -> None:
+        """Else the same budget could be spent again and again."""
+        some = (*self.asked, "--queries", "10", "--out")
+        assert ballotine(*some, "first.npz").returncode == 0
+        shutil.copy(tmp_path / "l.sqlite", tmp_path / "old.sqlite")
+        assert ballotine(*self.asked, "--out", "second.npz").returncode == 0
+        check = ("ledger", "verify", "l.sqlite", "--card")
+        for receipt in ("first.receipt.json", "second.receipt.json"):
+            assert ballotine(*check, receipt).returncode == 0
+        shutil.copy(tmp_path / "old.sqlite", tmp_path / "l.sqlite")
+        assert ballotine(*check, "first.receipt.json").returncode == 0
+        found = ballotine(*check, "second.receipt.json")
+        assert found.returncode == 5
+        assert "older than its card" in found.stderr

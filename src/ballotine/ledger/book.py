@@ -156,6 +156,14 @@ class Ledger:
         stored = self._reserved(ids).items()
         return {query: decode_answer(row[0]) for query, row in stored if row[0] is not None}
 
+    def answer_counts(self, last: int) -> Counter[Answer]:
+        """How often each answer was recorded, up to and with the entry ``last``."""
+        with schema.translated(self._path):
+            rows = self._connection.execute(
+                "SELECT answer, count(*) FROM queries WHERE recorded <= ? GROUP BY answer", (last,)
+            )
+            return Counter({decode_answer(answer): int(times) for answer, times in rows})
+
     def pending(self, ids: Sequence[bytes]) -> set[bytes]:
         """Those queries that were reserved, by whatever run, and not answered yet."""
         return {query for query, row in self._reserved(ids).items() if row[0] is None}

@@ -56,9 +56,9 @@ def guarantee_of(
         where: which releases are counted.
     """
     spending, mode = ledger.spending(), ledger.terms.mode
-    epsilon, kind, stated, notes = _by_mode(ledger, spending)
+    epsilon, kind, rests_on, notes = stated(spending)
     if len(spending.accounts) > 1:
-        stated = (*stated, GROUPS_PUBLIC)
+        rests_on = (*rests_on, GROUPS_PUBLIC)
     if conditional and kind is Kind.DATA_INDEPENDENT:
         kind = Kind.CONDITIONAL
     return Guarantee(
@@ -67,7 +67,7 @@ def guarantee_of(
         budget=ledger.budget,
         kind=kind,
         mode=mode.value,
-        assumptions=(*conditional, *usual, *stated),
+        assumptions=(*conditional, *usual, *rests_on),
         scope=f"{where}: {_counted(spending)}",
         seeded=noise.seeded,
         notes=(NOISED_AVERAGES if spending.rounds else FLOATING_POINT, *notes),
@@ -75,15 +75,14 @@ def guarantee_of(
     )
 
 
-def _by_mode(
-    ledger: Ledger, spending: Spending
-) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
-    """ε, its kind, what it rests on, and what to know about it."""
-    if ledger.terms.mode is Mode.PAPER:
-        return ledger.budget.epsilon, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
+def stated(spending: Spending) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
+    """What may be stated about a ledger: ε, its kind, what it rests on, what to know about it."""
+    mode, ceiling = spending.terms.mode, spending.terms.loosest.epsilon
+    if mode is Mode.PAPER:
+        return ceiling, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
     epsilon = spending.guaranteed_epsilon()
-    assumed = (NOT_ADAPTIVE,) if epsilon < ledger.budget.epsilon else ()
-    if ledger.terms.mode is Mode.STRICT:
+    assumed = (NOT_ADAPTIVE,) if epsilon < ceiling else ()
+    if mode is Mode.STRICT:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
     if spending.statement is None:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNPUBLISHED,)

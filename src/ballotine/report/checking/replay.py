@@ -1,0 +1,36 @@
+"""A ledger as it was when a card or a receipt was made from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from ballotine.ledger import Ledger, Spending
+from ballotine.ledger.answers import Answer
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What the entries up to some entry add up to.
+
+    Attributes:
+        spending: the sum.
+        runs: how many runs had spent.
+        answers: how often each answer had been recorded.
+    """
+
+    spending: Spending
+    runs: int
+    answers: Counter[Answer]
+
+    @classmethod
+    def until(cls, ledger: Ledger, last: int) -> Replay:
+        """Add the entries up again, up to and with the given one."""
+        spending, runs = Spending(ledger.terms), set()
+        for entry in ledger.entries():
+            if entry.seq > last:
+                break
+            spending.apply(entry)
+            if entry.kind == "reserve":
+                runs.add(entry.payload["run"])
+        return cls(spending, len(runs), ledger.answer_counts(last))
