@@ -51,7 +51,7 @@ def answer(path: Path) -> None:
     """All queries, as ``ballotine vote`` does, into a new ledger."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         rule = Rule(MECHANISM, Mode.STRICT, DELTA, BUDGET)
-        answers, _ = vote(saved(path), rule, Path(folder) / "ledger.sqlite", SecureNoise())
+        answers, _, _ = vote(saved(path), rule, Path(folder) / "ledger.sqlite", SecureNoise())
         assert answers.asked.all()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 # One thread for each process of the suite: several are slower on small matrices, and far slower
 # where processes compete. It must be said before NumPy and torch are loaded.
@@ -105,6 +106,25 @@ def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture(scope="session", autouse=True)
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """No test reads or writes the real holder's key, whatever runs before it."""
+    folder = tmp_path_factory.mktemp("homes")
+    os.environ["BALLOTINE_HOME"] = str(folder / "shared")
+    os.environ.pop("BALLOTINE_KEY_PASSPHRASE", None)
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def own_home(homes: Path) -> Iterator[Path]:
+    """Each test has a holder's folder of its own, which does not exist yet."""
+    before = os.environ["BALLOTINE_HOME"]
+    os.environ["BALLOTINE_HOME"] = str(home := homes / uuid4().hex)
+    yield home
+    os.environ["BALLOTINE_HOME"] = before
+    os.environ.pop("BALLOTINE_KEY_PASSPHRASE", None)
 
 
 @pytest.fixture(autouse=True)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from ballotine.errors import RunFolderError
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, whatever its size, in hexadecimal."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def write_atomic(path: Path, content: bytes | str, *, private: bool = False) -> None:

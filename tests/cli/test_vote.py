@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ballotine.data.ballots import open_votes
-from ballotine.ledger import Mode
+from ballotine.ledger import Ledger, Mode
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.voting import BinaryVoting, ConfidentGNMax, Mechanism
@@ -64,7 +66,7 @@ def test_typed_and_in_python_it_is_the_same(
     rule = Rule(mechanism, Mode.STRICT, 1e-5, Budget(6.0, 1e-5))
     classes = 4 if name == "votes.npy" else None
     votes = SavedVotes.of(open_votes(tmp_path / name), mechanism, classes)
-    answers, guarantee = vote(votes, rule, None, SeededNoise(3))
+    answers, guarantee, _ = vote(votes, rule, None, SeededNoise(3))
     with np.load(tmp_path / "answers.npz") as written:
         assert np.array_equal(written["answers"], answers.labels)
         assert json.loads(str(written["guarantee"]))["epsilon"] == done["epsilon"]
@@ -134,3 +136,109 @@ def test_bad_input(ballotine: Command, arguments: tuple[str, ...], code: int, wo
     done = ballotine("vote", *arguments)
     assert done.returncode == code, done.stderr
     assert word in done.stderr
+
+
+def signature_fits(path: Path) -> bool:
+    """By the library alone, as the documentation shows it."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    key = load_pem_public_key(path.with_name("holder.pub").read_bytes())
+    assert isinstance(key, Ed25519PublicKey)
+    try:
+        key.verify(path.with_name(path.name + ".sig").read_bytes(), path.read_bytes())
+    except InvalidSignature:
+        return False
+    return True
+
+
+class TestReceipt:
+    asked = ("vote", "votes.npy", *CONFIDENT, *BUDGET, "--classes", "4", "--ledger", "l.sqlite")
+
+    def test_it_tells_what_was_released_and_where_the_ledger_stood(
+        self, ballotine: Command, tmp_path: Path
+    ) -> None:
+        found = run(ballotine, *self.asked, "--out", "a.npz")
+        receipt = json.loads((tmp_path / "a.receipt.json").read_text())
+        assert receipt["guarantee"]["epsilon"] == found["epsilon"]
+        assert receipt["queries"] == {
+            "pool": found["pool"],
+            "asked": found["queries"],
+            "answered": found["answered"],
+        }
+        with Ledger.existing(tmp_path / "l.sqlite") as ledger:
+            head = ledger.head()
+        assert receipt["ledger"] == {"id": head.ledger, "seq": head.seq, "hash": head.hash}
+        assert receipt["ledger"] == found["ledger"]
+        content = (tmp_path / "a.npz").read_bytes()
+        assert receipt["answers"] == {"file": "a.npz", "sha256": sha256(content).hexdigest()}
+        assert receipt["mechanism"] == json.loads(ConfidentGNMax(8.0, 30.0, 20.0).describe())
+        assert receipt["signed_by"] is None
+        assert not (tmp_path / "a.receipt.json.sig").exists()
+
+    def test_without_a_file_the_anchor_is_printed(self, ballotine: Command, tmp_path: Path) -> None:
+        done = ballotine(*self.asked)
+        with Ledger.existing(tmp_path / "l.sqlite") as ledger:
+            assert ledger.head().hash in done.stdout
+        assert list(tmp_path.glob("*receipt*")) == []
+        assert ballotine(*self.asked, "--receipt", "r.json").returncode == 0
+        receipt = json.loads((tmp_path / "r.json").read_text())
+        assert receipt["answers"] is None
+        assert receipt["ledger"]["hash"] in done.stdout  # asking again spent nothing
+
+    def test_a_key_signs_it(self, ballotine: Command, tmp_path: Path) -> None:
+        made = ballotine("key", "new").stdout
+        done = ballotine(*self.asked, "--out", "a.npz")
+        receipt = tmp_path / "a.receipt.json"
+        fingerprint = json.loads(receipt.read_text())["signed_by"]
+        assert fingerprint in made
+        assert fingerprint[:19] in done.stdout
+        assert signature_fits(receipt)
+        receipt.write_text(receipt.read_text().replace('"format": 1', '"format": 2'))
+        assert not signature_fits(receipt)
+
+    @pytest.mark.parametrize(
+        ("arguments", "word"),
+        [
+            (("--out", "a.npz"), "BALLOTINE_KEY_PASSPHRASE"),
+            (("--receipt", "r.txt"), ".json"),
+            (("--receipt", "no/r.json"), "no folder"),
+            (("--out", "no/a.npz"), "no folder"),
+        ],
+    )
+    def test_what_cannot_be_written_or_signed_spends_nothing(
+        self, ballotine: Command, tmp_path: Path, arguments: tuple[str, ...], word: str
+    ) -> None:
+        assert ballotine("key", "new", BALLOTINE_KEY_PASSPHRASE="secret").returncode == 0
+        done = ballotine(*self.asked, *arguments, BALLOTINE_KEY_PASSPHRASE="")
+        assert done.returncode == 2
+        assert word in done.stderr
+        assert not (tmp_path / "l.sqlite").exists()
+
+    def test_signatures_of_another_key_keep_their_public_half(
+        self, ballotine: Command, tmp_path: Path
+    ) -> None:
+        assert ballotine("key", "new").returncode == 0
+        assert ballotine(*self.asked, "--out", "a.npz").returncode == 0
+        other = {"BALLOTINE_HOME": str(tmp_path / "other")}
+        assert ballotine("key", "new", **other).returncode == 0
+        refused = ballotine(*self.asked, "--out", "b.npz", **other)
+        assert refused.returncode == 2
+        assert "another folder" in refused.stderr
+        assert signature_fits(tmp_path / "a.receipt.json")
+
+    def test_a_ledger_that_was_put_back_is_found(self, ballotine: Command, tmp_path: Path) -> None:
+        """Else the same budget could be spent again and again."""
+        some = (*self.asked, "--queries", "10", "--out")
+        assert ballotine(*some, "first.npz").returncode == 0
+        shutil.copy(tmp_path / "l.sqlite", tmp_path / "old.sqlite")
+        assert ballotine(*self.asked, "--out", "second.npz").returncode == 0
+        check = ("ledger", "verify", "l.sqlite", "--card")
+        for receipt in ("first.receipt.json", "second.receipt.json"):
+            assert ballotine(*check, receipt).returncode == 0
+        shutil.copy(tmp_path / "old.sqlite", tmp_path / "l.sqlite")
+        assert ballotine(*check, "first.receipt.json").returncode == 0
+        found = ballotine(*check, "second.receipt.json")
+        assert found.returncode == 5
+        assert "older than its card" in found.stderr

@@ -189,7 +189,7 @@ def test_a_run_file_with_several_labels(weather: Path) -> None:
         asked = row["present"] + row["absent"] + row["abstained"]
         assert asked == card["queries"]["asked"]
     table = pq.read_table(folder.answers)
-    assert table.column_names == ["row", "status", "answer:wet", "answer:rain", "answer:cold"]
+    assert table.column_names == ["row", "status", "repeats", *(f"answer:{name}" for name in NAMES)]
     stored = np.array(
         [[-1 if v is None else v for v in table[f"answer:{n}"].to_pylist()] for n in NAMES]
     ).T

@@ -107,7 +107,7 @@ def test_a_published_epsilon_shows_neither_tallies_nor_their_cost(folder: Path) 
     votes = saved(folder / "few.npy", mechanism)
     rule = Rule(mechanism, Mode.FIXED, 1e-5)
     ledger = folder / "fixed.sqlite"
-    answers, guarantee = vote(votes, rule, ledger, SecureNoise())
+    answers, guarantee, _ = vote(votes, rule, ledger, SecureNoise())
     assert WANTED_FEW.leaks([answers, guarantee, str(guarantee)], "released") == []
     assert leaks_in_ledger(ledger, WANTED_FEW) == []
     private = Accountant(mechanism, "exact", SecureNoise())

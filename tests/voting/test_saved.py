@@ -63,8 +63,8 @@ def strict(mechanism: Mechanism, epsilon: float = 6.0) -> Rule:
 
 def test_a_file_keeps_its_answers_and_pays_once(tmp_path: Path, ballots: np.ndarray) -> None:
     votes, path = saved(tmp_path, CONFIDENT, classes=4), tmp_path / "l.sqlite"
-    first, before = vote(votes, strict(CONFIDENT), path, SecureNoise())
-    again, after = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    first, before, _ = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    again, after, _ = vote(votes, strict(CONFIDENT), path, SecureNoise())
     assert np.array_equal(first.labels, again.labels)
     assert before == after
     assert 0 < first.answered.sum() < first.asked.sum() <= 120
@@ -85,10 +85,12 @@ def test_another_file_is_other_queries(tmp_path: Path, ballots: np.ndarray) -> N
 def test_a_seed_repeats_with_a_new_ledger_and_in_any_format(
     tmp_path: Path, ballots: np.ndarray
 ) -> None:
-    one, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(3))
+    one, _, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(3))
     path = tmp_path / "l.sqlite"
-    two, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), path, SeededNoise(3))
-    other, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(4))
+    two, _, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), path, SeededNoise(3))
+    other, _, _ = vote(
+        saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(4)
+    )
     assert np.array_equal(one.labels, two.labels)
     assert not np.array_equal(one.labels, other.labels)
 
@@ -105,17 +107,17 @@ def test_parquet_ballots_and_tallies_are_read_alike(tmp_path: Path, ballots: np.
     clear = np.sort(counts, axis=1)[:, -1] > np.sort(counts, axis=1)[:, -2]
     for name, tallies in (("votes.npy", 0), ("votes.parquet", 0), ("tallies.npz", 1)):
         votes = saved(tmp_path, mechanism, name, tallies=bool(tallies))
-        found, _ = vote(votes, rule, None, SeededNoise(0))
+        found, _, _ = vote(votes, rule, None, SeededNoise(0))
         assert np.array_equal(found.labels[clear], expected[clear]), name
         assert votes.teachers == 50
 
 
 def test_classes_read_from_votes_are_an_assumption(tmp_path: Path, ballots: np.ndarray) -> None:
-    _, open_count = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
+    _, open_count, _ = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
     assert open_count.kind is Kind.CONDITIONAL
     assert FROM_VOTES in open_count.assumptions
     given = saved(tmp_path, CONFIDENT, classes=4)
-    _, known = vote(given, strict(CONFIDENT), None, SeededNoise(0))
+    _, known, _ = vote(given, strict(CONFIDENT), None, SeededNoise(0))
     assert known.kind is Kind.DATA_INDEPENDENT
 
 
@@ -123,7 +125,7 @@ def test_the_budget_ends_the_answers_and_too_small_a_one_says_so(
     tmp_path: Path, ballots: np.ndarray
 ) -> None:
     votes = saved(tmp_path, CONFIDENT, classes=4)
-    found, guarantee = vote(votes, strict(CONFIDENT, 1.5), None, SecureNoise())
+    found, guarantee, _ = vote(votes, strict(CONFIDENT, 1.5), None, SecureNoise())
     asked = int(found.asked.sum())
     assert 0 < asked < 120
     assert np.all(found.labels[asked:] == UNASKED)
@@ -142,7 +144,7 @@ class TestFixed:
         ballots[:, 5:] = 0  # most teachers agree on everything
         np.save(tmp_path / "votes.npy", ballots)
         votes = saved(tmp_path, CONFIDENT, classes=4)
-        answers, guarantee = vote(votes, self.rule, path, SeededNoise(7))
+        answers, guarantee, _ = vote(votes, self.rule, path, SeededNoise(7))
         assert answers.asked.all()
         assert guarantee.kind is Kind.SANITISED
         assert guarantee.mode == "fixed"
@@ -151,7 +153,7 @@ class TestFixed:
         truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
         assert truth < guarantee.epsilon < guarantee.budget.epsilon
         assert any("0.95" in text for text in guarantee.assumptions)
-        again, _ = vote(votes, self.rule, path, SeededNoise(7))
+        again, _, _ = vote(votes, self.rule, path, SeededNoise(7))
         assert np.array_equal(again.labels, answers.labels)
         with Ledger.existing(path) as ledger:
             assert [entry.kind for entry in ledger.entries()][-1] == "publish"
@@ -192,7 +194,7 @@ class TestPaper:
         path = tmp_path / "p.sqlite"
         rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
         votes = saved(tmp_path, CONFIDENT, classes=4)
-        found, guarantee = vote(votes, rule, path, SeededNoise(5))
+        found, guarantee, _ = vote(votes, rule, path, SeededNoise(5))
         asked = int(found.asked.sum())
         assert 0 < asked < 120
         assert guarantee.kind is Kind.NOT_RELEASABLE
@@ -210,7 +212,7 @@ class TestPaper:
             allowed += 1
         assert asked == allowed
         assert np.array_equal(found.labels[:asked], free[:asked])
-        again, _ = vote(votes, rule, path, SeededNoise(5))
+        again, _, _ = vote(votes, rule, path, SeededNoise(5))
         assert np.array_equal(again.labels, found.labels)
 
     def test_equal_queries_are_answered_and_metered_once(self, ballots: np.ndarray) -> None:
@@ -256,7 +258,9 @@ class TestGroups:
         plan = plan_saved(rows, {"a": 0.5, "b": 1.5}, 50, mechanism, 4, DELTA, method)
         rule = Rule(mechanism, Mode.STRICT, DELTA, plan=plan)
         path = tmp_path / "g.sqlite"
-        answers, guarantee = vote(saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise())
+        answers, guarantee, _ = vote(
+            saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise()
+        )
         assert 0 < answers.asked.sum() < 120
         used = {group.name: group.epsilon / group.budget for group in guarantee.groups}
         assert all(0.85 < share <= 1.0 for share in used.values()), used
@@ -316,7 +320,7 @@ class TestLabels:
     ) -> None:
         mechanism = BinaryVoting(1e-3)
         votes = saved(tmp_path, mechanism, "labels.npy")
-        answers, _ = vote(votes, strict(mechanism, 1e12), None, SeededNoise(0))
+        answers, _, _ = vote(votes, strict(mechanism, 1e12), None, SeededNoise(0))
         assert np.array_equal(answers.labels, (2 * bits.sum(axis=1) > 21).astype(int))
 
     @pytest.mark.parametrize(
@@ -333,8 +337,8 @@ class TestLabels:
         self, tmp_path: Path, bits: np.ndarray, mechanism: Mechanism
     ) -> None:
         votes, path = saved(tmp_path, mechanism, "labels.npy"), tmp_path / "l.sqlite"
-        first, guarantee = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
-        again, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        first, guarantee, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        again, _, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
         assert np.array_equal(first.labels, again.labels)
         assert first.labels.shape == (60, 5)
         assert set(np.unique(first.labels)) <= {0, 1, ABSTAIN, UNASKED}
@@ -349,11 +353,11 @@ class TestLabels:
         mechanism, rule = BinaryVoting(1e-3), strict(BinaryVoting(1e-3), 1e12)
         np.save(tmp_path / "chances.npy", np.where(bits == 1, 0.8, 0.3))
         np.save(tmp_path / "flat.npy", bits.reshape(60, -1))
-        expected, _ = vote(saved(tmp_path, mechanism, "labels.npy"), rule, None, SeededNoise(0))
+        expected, _, _ = vote(saved(tmp_path, mechanism, "labels.npy"), rule, None, SeededNoise(0))
         chances = saved(tmp_path, mechanism, "chances.npy", thresholds=0.6)
         flat = SavedVotes.of(open_votes(tmp_path / "flat.npy", labels=5), mechanism)
         for votes in (chances, flat):
-            found, _ = vote(votes, rule, None, SeededNoise(0))
+            found, _, _ = vote(votes, rule, None, SeededNoise(0))
             assert np.array_equal(found.labels, expected.labels)
         with pytest.raises(DataError, match="holds fractions"):
             vote(saved(tmp_path, mechanism, "chances.npy"), rule, None, SeededNoise(0))

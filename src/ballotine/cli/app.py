@@ -10,7 +10,20 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from ballotine.cli import account, audit, data, init, ledger, paper, plan, report, run, verify, vote
+from ballotine.cli import (
+    account,
+    audit,
+    data,
+    init,
+    key,
+    ledger,
+    paper,
+    plan,
+    report,
+    run,
+    verify,
+    vote,
+)
 from ballotine.cli.console import complain
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
@@ -21,8 +34,9 @@ EXIT_INTERRUPTED = 130
 
 EPILOG = """
 Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
-parameter or run file · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
-damaged or edited · 6 run folder or disk · 70 unexpected error · 130 interrupted (resumable).
+parameter, run file or key · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
+damaged or edited, or a card it does not bear out · 6 run folder or disk · 70 unexpected error ·
+130 interrupted (resumable).
 """
 
 app = typer.Typer(
@@ -67,6 +81,7 @@ app.command("paper", help=paper.HELP)(paper.paper)
 app.command("audit", help=audit.HELP)(audit.audit)
 app.command("verify", help=verify.HELP)(verify.verify)
 app.add_typer(ledger.app, name="ledger")
+app.add_typer(key.app, name="key")
 app.add_typer(data.app, name="data")
 
 

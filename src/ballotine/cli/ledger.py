@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ballotine.cli.console import console, plain
-from ballotine.errors import LedgerError
+from ballotine.cli.console import console, plain, warn
+from ballotine.errors import LedgerError, ParameterError
 from ballotine.files import write_atomic
 
 if TYPE_CHECKING:
-    from ballotine.ledger import Spending
+    from ballotine.ledger import Ledger, Spending, Verified
 
 app = typer.Typer(
     help="Look at, check and export the ledger of a data set. Nothing here spends anything.",
@@ -85,23 +85,48 @@ def verify(
     path: LedgerPath,
     card: Annotated[
         Path | None,
-        typer.Option(help="A privacy card (card.json) that was issued from this ledger."),
+        typer.Option(help="A privacy card (card.json) or a receipt that came from this ledger."),
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(help="Fingerprint of the key that must have signed it, known from elsewhere."),
     ] = None,
 ) -> None:
-    """Check the hash chain, every answer, the budget, and a card's anchor.
+    """Check the hash chain, every answer and the budget; and a card or a receipt against them.
 
-    With a card, a truncated ledger or an older copy put back in place is found too; the
-    card.json next to the ledger is used when there is one.
+    With a card, a truncated ledger or an older copy put back in place is found too, and so is
+    a card whose ε, δ, counts, answers or student are not those of the ledger. The card.json
+    next to the ledger is used when there is one. With `--key`, so is a card that somebody else
+    signed, or nobody.
     """
-    from ballotine.ledger import Ledger, read_anchor
+    from ballotine.ledger import Ledger
     from ballotine.ledger import verify as verify_ledger
+    from ballotine.signing import read_fingerprint
 
-    where = find(path)
+    where, wanted = find(path), None if key is None else read_fingerprint(key)
     beside = (path if path.is_dir() else path.parent) / "card.json"
     card = card or (beside if beside.is_file() else None)
+    if card is None and wanted is not None:
+        raise ParameterError("--key is about a signed card or receipt: name it with --card")
     with Ledger.existing(where) as ledger:
-        found = verify_ledger(ledger, None if card is None else read_anchor(card))
-    against = "and the card" if found.anchored else "(no card given: an old copy would pass)"
+        if card is None:
+            _tell(verify_ledger(ledger), "(no card given: an old copy would pass)")
+        else:
+            _check_card(card, ledger, wanted)
+
+
+def _check_card(card: Path, ledger: Ledger, key: str | None) -> None:
+    from ballotine.report.checking import check_statement
+
+    found = check_statement(card, ledger, key)
+    _tell(found.ledger, f"and the {found.name}")
+    for line in found.held:
+        console.print(f"✓ {line}", markup=False, soft_wrap=True)
+    for line in found.warnings:
+        warn(line)
+
+
+def _tell(found: Verified, against: str) -> None:
     console.print(
         f"✓ {found.entries} entries and {found.queries} queries fit the chain {against}",
         markup=False,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import RichProgress, complain, console, warn
+from ballotine.cli.key import ask_passphrase, signed_with
 from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ def run(
     """Carry out a run."""
     from ballotine.pipeline import Run
     from ballotine.report import build_card, write_card
+    from ballotine.signing import load_signer
 
+    signer = load_signer(ask_passphrase)  # a key that does not open costs nothing yet
     settings, place = _prepare(runfile, resume, folder, seed)
     with nullcontext() if quiet else RichProgress() as progress:
         try:
@@ -49,7 +52,7 @@ def run(
             complain("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
             raise typer.Exit(problem.exit_code) from None
     card = build_card(result)
-    write_card(place, card)
+    write_card(place, card, signer)
     for text in (*result.warnings, *result.holder_warnings):
         warn(text)
     if result.holder_warnings:
@@ -57,7 +60,7 @@ def run(
     if result.broken_teachers:
         warn(f"some teachers failed and vote a constant; private details: {place.problems}")
     if not quiet:
-        _summarise(result, card)
+        _summarise(result, card, None if signer is None else signer.fingerprint)
 
 
 def _prepare(
@@ -78,7 +81,7 @@ def _prepare(
     return settings, create_folder(settings)
 
 
-def _summarise(result: RunResult, card: dict[str, Any]) -> None:
+def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None) -> None:
     """The closing words: what was released, what it cost, where it lies."""
     from rich.panel import Panel
     from rich.table import Table
@@ -89,10 +92,11 @@ def _summarise(result: RunResult, card: dict[str, Any]) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
     facts.add_column()
+    again = f", {queries['repeated']} repeat an asked one" if queries["repeated"] else ""
     facts.add_row(
         "answers",
         f"{queries['answered']} given, {queries['abstained']} abstentions, "
-        f"{queries['unasked']} public rows not asked",
+        f"{queries['unasked']} public rows not asked{again}",
     )
     if guarantee.kind is Kind.NOT_RELEASABLE:
         facts.add_row("privacy", "[red]none: neither the answers nor the student may leave[/red]")
@@ -121,6 +125,7 @@ def _summarise(result: RunResult, card: dict[str, Any]) -> None:
         facts.add_row("", "[dim]experiment only, not private, never part of a release:[/dim]")
         facts.add_row("label accuracy", _share(result.label_accuracy))
         facts.add_row("non-private ceiling", _share(result.ceiling))
+    facts.add_row("signed", signed_with(fingerprint))
     facts.add_row("report", str(result.folder.report))
     console.print(Panel(facts, title="ballotine run", title_align="left", expand=False))
 

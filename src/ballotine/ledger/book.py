@@ -220,6 +220,13 @@ class Ledger:
         with self._store.reading() as view:
             return _answers_in(view, ids)
 
+    def answer_counts(self, last: int) -> Counter[Answer]:
+        """How often each answer was recorded, up to and with the entry ``last``."""
+        with self._store.reading() as view:
+            rows = view.grouped("recorded")
+            found = Counter(answer for seq, *_, answer in rows if seq <= last and answer)
+        return Counter({decode_answer(answer): times for answer, times in found.items()})
+
     def pending(self, ids: Sequence[bytes]) -> set[bytes]:
         """Those queries that were reserved, by whatever run, and not answered yet."""
         with self._store.reading() as view:

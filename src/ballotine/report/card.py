@@ -6,7 +6,6 @@ from the configuration, the released answers, labelled public rows and the ledge
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from dataclasses import asdict
@@ -17,13 +16,17 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.files import write_atomic
+from ballotine.data import row_keys
+from ballotine.files import sha256_of, write_atomic
 from ballotine.pipeline import RunFolder, RunResult
+from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
 from ballotine.report.training import training_parts
+from ballotine.signing import Signer, write_signed
+from ballotine.types import IntArray
 
 FORMAT = 1
 
@@ -36,6 +39,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         "title": settings.report.title,
         "holder": settings.report.holder,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "signed_by": None,
         "run": {
             "name": settings.run.name,
             "experiment": settings.run.experiment,
@@ -69,10 +73,11 @@ def build_card(result: RunResult) -> dict[str, Any]:
     }
 
 
-def write_card(folder: RunFolder, card: dict[str, Any]) -> None:
-    """Write card.json, card.md and report.html."""
+def write_card(folder: RunFolder, card: dict[str, Any], signer: Signer | None = None) -> None:
+    """Write card.json, signed if the holder has a key, and card.md and report.html."""
+    card = card | {"signed_by": None if signer is None else signer.fingerprint}
     text = json.dumps(card, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomic(folder.card, text + "\n")
+    write_signed(folder.card, text + "\n", signer)
     write_pages(folder, card)
 
 
@@ -94,14 +99,12 @@ def _ledger(result: RunResult) -> dict[str, Any]:
 
 
 def _queries(result: RunResult) -> dict[str, int]:
-    answers = result.answers
-    return {
-        "pool": len(result.dataset.X_public),
-        "asked": int(answers.asked.sum()),
-        "answered": int(answers.answered.sum()),
-        "abstained": int(answers.abstained.sum()),
-        "unasked": len(result.dataset.X_public) - int(answers.asked.sum()),
-    }
+    return asdict(Counts.of(result.answers, _first(result), len(result.dataset.X_public)))
+
+
+def _first(result: RunResult) -> IntArray:
+    """The first public row that equals each of those that could be asked."""
+    return first_places(row_keys(result.dataset.X_public[: len(result.answers)]))
 
 
 def _data(result: RunResult) -> dict[str, Any]:
@@ -119,9 +122,11 @@ def _data(result: RunResult) -> dict[str, Any]:
 
 
 def _answers(result: RunResult) -> dict[str, Any]:
-    labels, asked = result.answers.labels, result.answers.asked
+    first = _first(result)
+    once = first == np.arange(len(first))  # a repeated row is no other release
+    labels, asked = result.answers.labels[once], result.answers.asked[once]
     names = [str(name) for name in result.dataset.classes]
-    file = {"file": result.folder.answers.name, "sha256": _sha256(result.folder.answers)}
+    file = {"file": result.folder.answers.name, "sha256": sha256_of(result.folder.answers)}
     if result.answers.multilabel:
         counts = {
             "present": np.count_nonzero(labels == 1, axis=0),
@@ -144,7 +149,7 @@ def _student(result: RunResult) -> dict[str, Any]:
         "kind": kind,
         "options": options,
         "file": result.folder.student.name,
-        "sha256": _sha256(result.folder.student),
+        "sha256": sha256_of(result.folder.student),
     }
     training = training_parts(result.student, len(result.answers))
     return content | ({"training": training} if training else {})
@@ -235,7 +240,3 @@ def _configuration(result: RunResult) -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     packages = ("ballotine", "numpy", "scipy", "scikit-learn")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -21,7 +21,7 @@ _MOST_CLASSES = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$@{}])")
 _LINK = re.compile(r"(?i)(?:(?<=http)|(?<=https)|(?<=ftp)|(?<=mailto)|(?<=xmpp)):|(?<=www)\.")
 _BLOCK = re.compile(r"^(?=[#+\-=:])|^(\d+)(?=[.)](?:\s|$))")
-_HEX = re.compile(r"[0-9a-fA-F-]{8,128}")
+_HEX = re.compile(r"[0-9a-fA-F:-]{8,128}")
 
 
 def render_markdown(card: dict[str, Any]) -> str:

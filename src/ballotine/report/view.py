@@ -12,7 +12,18 @@ from ballotine.report.groups import groups
 from ballotine.report.labels import label_evaluation, released_labels
 from ballotine.report.promise import NOT_PROTECTED, mode_of, promise, warnings_of
 from ballotine.report.training import training_view
-from ballotine.report.words import moment, name, number, percent, plain, rows, tidy, up, wilson
+from ballotine.report.words import (
+    moment,
+    name,
+    number,
+    percent,
+    plain,
+    repeated,
+    rows,
+    tidy,
+    up,
+    wilson,
+)
 
 __all__ = ["FORMAT", "check", "sentence", "view"]
 
@@ -44,6 +55,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "scope": sentence(guarantee["scope"]),
         "meter": _meter(card),
         "queries": {key: f"{queries[key]:,}" for key in QUERIES},
+        "repeated": repeated(queries.get("repeated", 0)),
         "shares": _shares(queries),
         "history": _history(card["history"]),
         "history_heads": _history_heads(card["history"]),
@@ -62,6 +74,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "made": _made(card),
         "configuration": _configuration(card["configuration"]),
         "ledger": card["ledger"],
+        "signed_by": tidy(card.get("signed_by") or "", 120),
         "check_command": CHECK_COMMAND,
         "versions": rows(card["versions"]),
     }
@@ -97,7 +110,8 @@ def _shares(queries: Mapping[str, int]) -> list[dict[str, str]]:
             "width": f"{100 * queries[key] / pool:.3f}",
             "share": percent(queries[key] / pool),
         }
-        for key in ("answered", "abstained", "unasked")
+        for key in ("answered", "abstained", "repeated", "unasked")
+        if key != "repeated" or queries.get(key)
     ]
 
 

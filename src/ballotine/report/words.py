@@ -121,6 +121,14 @@ def listed(items: list[str]) -> str:
     return ", ".join(items) or NOTHING
 
 
+def repeated(count: int) -> str:
+    """Why there are more rows than queries, in a sentence; nothing if there are not."""
+    if count == 0:
+        return ""
+    told = "One public row repeats" if count == 1 else f"{count:,} public rows repeat"
+    return f"{told} another row and got its answer: equal rows are one query, paid for once."
+
+
 def _decimal(value: Decimal, largest: int = 15) -> str:
     if value == 0:
         return "0"

@@ -63,9 +63,9 @@ def guarantee_of(
         where: which releases are counted.
     """
     spending, mode = ledger.spending(), ledger.terms.mode
-    epsilon, kind, stated, notes = _by_mode(ledger, spending)
+    epsilon, kind, rests_on, notes = stated(spending)
     if len(spending.accounts) > 1:
-        stated = (*stated, GROUPS_PUBLIC)
+        rests_on = (*rests_on, GROUPS_PUBLIC)
     if conditional and kind is Kind.DATA_INDEPENDENT:
         kind = Kind.CONDITIONAL
     return Guarantee(
@@ -74,7 +74,7 @@ def guarantee_of(
         budget=ledger.budget,
         kind=kind,
         mode=mode.value,
-        assumptions=(*conditional, *usual, *stated),
+        assumptions=(*conditional, *usual, *rests_on),
         scope=f"{where}: {_counted(spending)}",
         seeded=noise.seeded,
         notes=(
@@ -86,16 +86,15 @@ def guarantee_of(
     )
 
 
-def _by_mode(
-    ledger: Ledger, spending: Spending
-) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
-    """ε, its kind, what it rests on, and what to know about it."""
-    if ledger.terms.mode is Mode.PAPER:
-        return ledger.budget.epsilon, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
+def stated(spending: Spending) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
+    """What may be stated about a ledger: ε, its kind, what it rests on, what to know about it."""
+    mode, ceiling = spending.terms.mode, spending.terms.loosest.epsilon
+    if mode is Mode.PAPER:
+        return ceiling, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
     epsilon = spending.guaranteed_epsilon()
-    below = not spending.refused and epsilon < ledger.budget.epsilon
+    below = not spending.refused and epsilon < ceiling
     assumed = (NOT_ADAPTIVE,) if below else ()
-    if ledger.terms.mode is Mode.STRICT:
+    if mode is Mode.STRICT:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (REFUSED,) if spending.refused else ()
     if spending.statement is None:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNPUBLISHED,)
@@ -110,10 +109,10 @@ def _by_mode(
 
 def _counted(spending: Spending) -> str:
     """How much was released, in words."""
-    queries = f"{spending.recorded} queries, {spending.answered} of them answered"
+    queries = f"{spending.recorded:,} queries, {spending.answered:,} of them answered"
     if not spending.rounds:
         return queries
-    return f"{spending.rounds} noised rounds of training, {queries}"
+    return f"{spending.rounds:,} noised rounds of training, {queries}"
 
 
 def _groups(spending: Spending) -> tuple[GroupGuarantee, ...]:

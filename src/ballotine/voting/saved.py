@@ -188,6 +188,9 @@ def vote(
         advance: is told how many more queries are settled, for progress bars.
         groups: which teacher belongs to which group; when that changes, nobody can tell whether
             records changed theirs, and every query is charged at the worst.
+
+    Returns:
+        The answers, the guarantee of everything in the ledger, and where the ledger stood then.
     """
     if rules.mode is Mode.FIXED and rules.queries != votes.number:
         raise ParameterError(
@@ -217,8 +220,9 @@ def vote(
             raise session.refusal()
         if rules.mode is Mode.FIXED:
             session.publish(_shown(votes, shown))
-        guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
-        return answers, guarantee, book.head()
+        with book.snapshot():  # others may write: guarantee and anchor are of one moment
+            guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
+            return answers, guarantee, book.head()
 
 
 def _shown(votes: SavedVotes, shown: _Shown) -> Iterator[IntArray]:

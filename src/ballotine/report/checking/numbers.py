@@ -1,0 +1,101 @@
+"""The numbers of a card or a receipt against those of its ledger, as of its anchor."""
+
+from __future__ import annotations
+
+import re
+
+from ballotine.errors import CardMismatchError
+from ballotine.ledger import Mode, Spending
+from ballotine.privacy.guarantee import Kind
+from ballotine.report.checking.differing import not_less, not_more, same, same_word
+from ballotine.report.checking.replay import Replay
+from ballotine.report.checking.statement import Statement
+from ballotine.text import printable
+from ballotine.voting.promise import stated
+
+OLD = "the card does not tell repeated rows apart (version 0.1): its own counts were not compared"
+_SCOPE = re.compile(r"([\d,]{1,20}) queries, ([\d,]{1,20}) of them answered", re.ASCII)
+_ASKED, _ANSWERED = "queries in the ledger", "answered queries in the ledger"
+_PUBLISHED = ("confidence", "order")
+
+
+def compare_guarantee(statement: Statement, spending: Spending) -> None:
+    """ε, δ, budget, kind, mode, groups and the queries that are counted."""
+    epsilon, kind, _, _ = stated(spending)
+    terms, ceiling, part = spending.terms, spending.terms.loosest, "guarantee"
+    same_word(statement, "mode", statement.optional(part, "mode"), terms.mode.value)
+    same(statement, "δ", statement.number(part, "delta"), ceiling.delta)
+    for name, true in (("epsilon", ceiling.epsilon), ("delta", ceiling.delta)):
+        same(statement, f"a budget's {name}", statement.number(part, "budget", name), true)
+    not_less(statement, "ε", statement.number(part, "epsilon"), epsilon)
+    told = statement.text(part, "kind")
+    # Whether a reader may doubt an assumption is not the ledger's to say.
+    if (told, kind) != (Kind.CONDITIONAL.value, Kind.DATA_INDEPENDENT):
+        same_word(statement, "kind", told, kind.value)
+    for asked, answered in _SCOPE.findall(statement.text(part, "scope")):
+        same(statement, _ASKED, _whole(asked), spending.recorded)
+        same(statement, _ANSWERED, _whole(answered), spending.answered)
+    grouped = len(spending.accounts) > 1 and terms.mode is not Mode.PAPER
+    groups = statement.parts(part, "groups")
+    if groups or grouped:
+        _compare_groups(statement, groups, spending)
+
+
+def compare_card(card: Statement, replay: Replay) -> tuple[str, ...]:
+    """What only a card says: the meter, its history, the runs, its own queries.
+
+    Returns:
+        What could not be compared.
+    """
+    spending = replay.spending
+    not_less(card, "charged ε", card.number("accounted_epsilon"), spending.epsilon())
+    same(card, "runs in the ledger", card.count("ledger", "runs"), replay.runs)
+    for point in card.parts("history")[-1:]:
+        same(card, _ASKED, point.count("asked"), spending.recorded)
+        same(card, _ANSWERED, point.count("answered"), spending.answered)
+        not_less(card, "charged ε", point.number("epsilon"), spending.epsilon())
+    for key in _PUBLISHED:
+        if card.optional("published", key) is not None:
+            true = (spending.statement or {}).get(key, 0.0)
+            same(card, f"published {key}", card.number("published", key), float(true))
+    if groups := card.parts("individual", "groups"):
+        _compare_groups(card, groups, spending)
+    return _compare_queries(card, spending)
+
+
+def _compare_queries(card: Statement, spending: Spending) -> tuple[str, ...]:
+    """The queries of one run are among those of the ledger, and rows add up."""
+    if card.optional("queries", "repeated") is None:
+        return (OLD,)
+    asked, answered = card.count("queries", "asked"), card.count("queries", "answered")
+    not_more(card, "asked", asked, spending.recorded)
+    not_more(card, "answered", answered, spending.answered)
+    if asked == spending.recorded:
+        same(card, "answered", answered, spending.answered)
+    rest, total = asked - answered, "the sum of the other counts"
+    same(card, "abstained", card.count("queries", "abstained"), rest, total)
+    others = card.count("queries", "repeated") + card.count("queries", "unasked")
+    same(card, "public rows", card.count("queries", "pool"), asked + others, total)
+    return ()
+
+
+def _compare_groups(statement: Statement, told: list[Statement], spending: Spending) -> None:
+    """What holds for each group, and what it was charged."""
+    if sorted(group.text("name") for group in told) != sorted(spending.accounts):
+        raise CardMismatchError(
+            f"the {statement.name} speaks of other groups than the ledger has: do not rely on it"
+        )
+    for group in told:
+        name = group.text("name")
+        account, shown = spending.accounts[name], f"for group {printable(name)} "
+        same(statement, f"{shown}a budget's ε", group.number("budget"), account.budget.epsilon)
+        if group.optional("epsilon") is not None:
+            true = spending.guaranteed()[name]
+            not_less(statement, f"{shown}ε", group.number("epsilon"), true)
+        if group.optional("charged") is not None:
+            true = account.epsilon()
+            not_less(statement, f"{shown}charged ε", group.number("charged"), true)
+
+
+def _whole(text: str) -> int:
+    return int(text.replace(",", "") or 0)

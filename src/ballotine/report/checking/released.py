@@ -1,0 +1,138 @@
+"""What a file of answers holds, query by query, to be held against a ledger.
+
+A ledger knows its queries by hashes, so a file is compared with it as a whole: how often each
+answer occurs. Files come from outside: they are read in pieces and never unpickled.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ballotine.errors import DataError
+from ballotine.ledger.answers import Answer, as_answers
+from ballotine.types import ABSTAIN, IntArray
+from ballotine.voting.answers import UNASKED
+
+_PIECE = 65_536
+_FOREIGN = (
+    *(OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, OverflowError),
+    *(zipfile.BadZipFile, struct.error, pa.ArrowException),
+)
+"""What damaged files make the libraries raise."""
+_STATUS = ("answered", "abstained", "unasked")
+
+
+@dataclass
+class Found:
+    """The answers in a file.
+
+    Attributes:
+        pool: rows.
+        repeated: rows that repeat an asked one.
+        answers: how often each answer was given to a query, abstentions included.
+    """
+
+    pool: int = 0
+    repeated: int = 0
+    answers: Counter[Answer] = field(default_factory=Counter)
+
+    @property
+    def asked(self) -> int:
+        """Queries that were asked."""
+        return self.answers.total()
+
+    @property
+    def answered(self) -> int:
+        """Queries that were answered, at least for one label."""
+        return sum(times for answer, times in self.answers.items() if _given(answer))
+
+
+def read_answers(path: Path, classes: Sequence[Any] | None) -> Found:
+    """Count the answers of a vote (.npz), or of a run (.parquet), whose classes are named.
+
+    Raises:
+        DataError: the file is not what it should be.
+    """
+    try:
+        return _of_vote(path) if classes is None else _of_run(path, classes)
+    except _FOREIGN as problem:
+        raise DataError(f"{path} is not a readable file of answers") from problem
+
+
+def _of_vote(path: Path) -> Found:
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo("answers.npy")
+        # Written as it is, so that it cannot unpack to more than the file has.
+        if member.compress_type != zipfile.ZIP_STORED:
+            raise ValueError("packed")
+        labels = _array(archive.read(member))
+    first = labels if labels.ndim == 1 else labels[:, 0]
+    return Found(len(labels), 0, Counter(as_answers(labels[first != UNASKED])))
+
+
+def _array(content: bytes) -> IntArray:
+    """An array of answers; its header is believed only as far as there are numbers."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("not as it was written")
+    shape, columns_first, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype != np.int64 or columns_first or len(shape) not in (1, 2) or min(shape) < 1:
+        raise ValueError("not answers")
+    labels: IntArray = np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape)
+    return labels
+
+
+def _of_run(path: Path, classes: Sequence[Any]) -> Found:
+    with pq.ParquetFile(path) as file:
+        read = _labels(file.schema_arrow.names, classes)
+        found = Found()
+        for piece in file.iter_batches(_PIECE):
+            for status, repeats, answer in read(piece):
+                found.pool += 1
+                if status == "unasked":
+                    continue
+                if repeats is not None:
+                    found.repeated += 1
+                else:
+                    found.answers[answer] += 1
+    return found
+
+
+def _labels(names: list[str], classes: Sequence[Any]) -> Any:
+    """How to read one piece: status, what is repeated, and the answer as the ledger has it."""
+    several = "answer" not in names
+    columns = [f"answer:{name}" for name in classes] if several else ["answer"]
+    # An array of names holds them all as texts if one of them is a text.
+    number = {str(name): place for place, name in enumerate(classes)}
+    if len(number) != len(classes):
+        raise ValueError("a class occurs twice")
+
+    def read(piece: pa.RecordBatch) -> Iterator[tuple[str, int | None, Answer]]:
+        told = [piece.column(name).to_pylist() for name in ("status", "repeats", *columns)]
+        for status, repeats, *given in zip(*told, strict=True):
+            if status not in _STATUS:
+                raise ValueError("unknown status")
+            if several:
+                answer: Answer = tuple(ABSTAIN if mark is None else int(mark) for mark in given)
+            else:
+                answer = ABSTAIN if given[0] is None else number[str(given[0])]
+            if status != "unasked" and _given(answer) != (status == "answered"):
+                raise ValueError("status and answer disagree")
+            yield status, repeats, answer
+
+    return read
+
+
+def _given(answer: Answer) -> bool:
+    return any(mark > ABSTAIN for mark in (answer if isinstance(answer, tuple) else (answer,)))
