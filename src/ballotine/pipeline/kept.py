@@ -7,7 +7,6 @@ file or a setting was changed in between, means that the result is made again.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -76,13 +75,6 @@ def claim_teachers(folder: RunFolder, mark: str) -> None:
         )
     if not note.is_file():
         keep(folder, folder.teachers, mark)
-
-
-def shares(groups: Iterable[Table]) -> bytes:
-    """Which records each teacher has, as bytes."""
-    return b"".join(
-        len(group).to_bytes(8, "big") + group.astype("<i8").tobytes() for group in groups
-    )
 
 
 def _save(path: Path, array: Table) -> None:

@@ -18,7 +18,6 @@ from ballotine.data.partitions import Random, Strategy
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.keys import group_key
-from ballotine.pipeline.kept import shares
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray, Labels
@@ -200,7 +199,7 @@ class Procedure:
         if self.plan.standard and not self.plan.exempt and not partition.data_dependent:
             return ensemble
         seal = hashlib.sha256(self.numbers.astype("<i8").tobytes())
-        seal.update(shares(partition.groups) + records.digests)
+        seal.update(partition.to_bytes() + records.digests)
         return ensemble + seal.digest()
 
     def groups_mark(self, ledger: Ledger, records: Records, groups: Labels | None) -> str:

@@ -30,7 +30,7 @@ from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.features import Seen, assumed, see
 from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
 from ballotine.pipeline.groups import group_accounts
-from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of, shares
+from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import Account, RunResult
 from ballotine.pipeline.runfile import RunFile
@@ -192,7 +192,11 @@ class Run:
         together, groups = procedure.request.together, ready.partition.groups
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
         made_from = mark_of(
-            how + ready.seen.how, ready.secret, shares(groups), data.X_private, data.y_private
+            how + ready.seen.how,
+            ready.secret,
+            ready.partition.to_bytes(),
+            data.X_private,
+            data.y_private,
         )
         claim_teachers(self.folder, made_from)
         folder = self.folder.teachers.resolve()

@@ -206,13 +206,16 @@ class Session:
         known: dict[bytes, Answer],
         advance: Advance,
     ) -> None:
-        for start in range(0, len(todo), self.chunk):
+        start = 0
+        while start < len(todo):
             batch = todo[start : start + self.chunk]
             places = np.array([first[query] for query in batch], dtype=np.int64)
             answered = self._answer_batch(batch, rows[places])
             known.update(answered)
             advance(len(answered))
-            if len(answered) < len(batch):
+            # Abstentions cost less than was set aside for them: what was refused may fit now.
+            start += len(answered)
+            if not answered:
                 break
 
     def _answer_batch(self, batch: list[bytes], rows: Table) -> dict[bytes, Answer]:

@@ -36,6 +36,12 @@ class Partition:
         """What a guarantee must add because of this map, if anything."""
         return self.condition if self.data_dependent else None
 
+    def to_bytes(self) -> bytes:
+        """Which records each teacher has: equal bytes, equal partitions."""
+        return b"".join(
+            len(group).to_bytes(8, "big") + group.astype("<i8").tobytes() for group in self.groups
+        )
+
 
 class Strategy(Protocol):
     """A way to deal records to teachers."""
