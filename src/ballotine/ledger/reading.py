@@ -133,8 +133,7 @@ class LedgerReader:
         reason = self._promise.disagreement(self._replay.spending.terms)
         if reason is not None:
             raise LedgerMismatchError(
-                f"the ledger {self.path or 'in memory'} is another: {reason}; "
-                "a budget belongs to the data, not to a run"
+                f"the ledger {self.path or 'in memory'} does not fit: {reason}; nothing was charged"
             )
 
     def _meta(self, key: str) -> bytes:

@@ -271,7 +271,7 @@ class Spending:
     def _amend(self, entry: Entry) -> None:
         if self.bindings:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes its promise")
-        self.terms = Terms.from_dict(entry.payload)
+        self.terms, self.refused = Terms.from_dict(entry.payload), False
         self._start()
 
     def _migrate(self, _entry: Entry) -> None:
