@@ -87,6 +87,7 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
     from rich.table import Table
 
     from ballotine.privacy.guarantee import Kind, round_up
+    from ballotine.report.words import tested_rows
 
     guarantee, queries = result.guarantee, card["queries"]
     facts = Table.grid(padding=(0, 2))
@@ -118,8 +119,8 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
         what = "of the labels " if result.answers.multilabel else ""
         facts.add_row(
             "student",
-            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} labelled "
-            "public rows",
+            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} "
+            f"{tested_rows(result.dataset.test_from)}",
         )
     if result.settings.run.experiment:
         facts.add_row("", "[dim]experiment only, not private, never part of a release:[/dim]")

@@ -12,6 +12,7 @@ from ballotine.data.dataset import (
     DataSpec,
     PreprocessingFrom,
     PublicFrom,
+    TestFrom,
     amount_of,
     need_rows,
     split,
@@ -33,7 +34,8 @@ def from_files(spec: DataSpec) -> Dataset:
     """Read private, public and test files, and split what is not split already."""
     given = spec.schema
     schema = given if isinstance(given, Schema | None) else Schema.from_file(given)
-    private, public, test, public_from = _parted(spec, *_sources(spec, schema))
+    sources = _sources(spec, schema)
+    private, public, test, public_from = _parted(spec, *sources)
     encoder, preprocessing_from = _encoder(schema, private, public)
     use_labels = _may_use_labels(spec, public)
     classes, classes_from = _classes(spec, schema, private, public if use_labels else None)
@@ -61,6 +63,7 @@ def from_files(spec: DataSpec) -> Dataset:
         classes_from=classes_from,
         preprocessing_from=preprocessing_from,
         public_from=public_from,
+        test_from=_test_from(spec, sources[2] is not None, test, public_from),
         feature_names=encoder.feature_names if encoder else None,
         notes=_remarks(encoder, public) if preprocessing_from == "schema" else (),
         groups=private.grouped(),
@@ -190,6 +193,26 @@ def _parted(
         if len(held):
             test, public = public.select(held, _TEST), public.select(rest, _PUBLIC)
     return private, public, test, "public file"
+
+
+def _test_from(
+    spec: DataSpec, given: bool, test: Rows | None, public_from: PublicFrom
+) -> TestFrom | None:
+    """Whose rows the student is measured on.
+
+    Args:
+        spec: which files there are.
+        given: whether a file held test rows, before any were set aside.
+        test: the test rows.
+        public_from: where public rows come from, and rows that are set aside with them.
+    """
+    if test is None:
+        return None
+    if spec.test is not None:
+        return "test file"
+    # Without a file of their own, given test rows are the arrays X_test and y_test of the
+    # private file.
+    return "rows of the private file" if given else public_from
 
 
 def _encoder(
