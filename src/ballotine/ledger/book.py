@@ -137,7 +137,7 @@ class Ledger(LedgerReader):
             )
             held = {name: query for name, query in held.items() if query.answer or not query.idle}
             number = self._replay.spending.number_of(binding)
-            if any(query.account != number for query in held.values()):
+            if any(query.account != number for query in held.values() if not query.answer):
                 raise LedgerMismatchError(
                     "a query of this name was asked by other teachers or by another rule before; "
                     "nothing was charged"
@@ -331,7 +331,10 @@ class Ledger(LedgerReader):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "path" in state:
-            Ledger.__init__(self, SqliteStore.open(Path(state["path"]), DEFAULT_WAIT))
+            path = Path(state["path"])
+            if not SqliteStore.present(path):
+                raise LedgerError(f"there is no ledger at {path}")
+            Ledger.__init__(self, SqliteStore.open(path, DEFAULT_WAIT))
             return
         Ledger.__init__(self, SqliteStore.of_image(state["image"]))
         self._sealed = True

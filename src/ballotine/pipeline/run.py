@@ -126,9 +126,9 @@ class Run:
         seen = see(self.settings.features, dataset, self.progress)
         ledger = self._open_ledger(dataset, procedure)
         try:
-            if self.folder.root.name not in ledger.spending().runs:
-                procedure.require_affordable(ledger)
             groups = procedure.groups_mark(ledger, dataset.records, dataset.groups)
+            begun = self.folder.root.name in ledger.spending().runs
+            procedure.require_room(ledger, groups, begun=begun)
         except BaseException:
             ledger.close()
             raise
