@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from ballotine.voting import Answers
 
 
-def write_answers(path: Path, answers: Answers) -> None:
+def write_answers(stream: BinaryIO, answers: Answers) -> None:
     """One line per public row, in the pool's order.
 
     The column ``answer`` holds the class. With several labels there is a column ``answer:NAME``
@@ -24,7 +24,7 @@ def write_answers(path: Path, answers: Answers) -> None:
         "row": pa.array(np.arange(len(answers)), pa.int64()),
         "status": pa.array(status.tolist(), pa.string()),
     }
-    pq.write_table(pa.table(columns | _answers(answers)), path)
+    pq.write_table(pa.table(columns | _answers(answers)), stream)
 
 
 def _answers(answers: Answers) -> dict[str, pa.Array]:

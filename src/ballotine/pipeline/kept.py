@@ -51,7 +51,9 @@ def forget(folder: RunFolder, what: Path) -> None:
 def keep_ballots(folder: RunFolder, ballots: Table, mark: str) -> None:
     """Save ballots for a later resumption."""
     forget(folder, folder.ballots)
-    produce_atomic(folder.ballots, lambda partial: _save(partial, ballots), private=True)
+    produce_atomic(
+        folder.ballots, lambda stream: np.save(stream, ballots, allow_pickle=False), private=True
+    )
     keep(folder, folder.ballots, mark)
 
 
@@ -83,8 +85,3 @@ def shares(groups: Iterable[Table]) -> bytes:
     return b"".join(
         len(group).to_bytes(8, "big") + group.astype("<i8").tobytes() for group in groups
     )
-
-
-def _save(path: Path, array: Table) -> None:
-    with path.open("wb") as stream:  # a name would get ".npy" appended
-        np.save(stream, array, allow_pickle=False)
