@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ballotine.version import __version__
-from tests.conftest import Command, path_with, wait_for
+from tests.conftest import Command
 
 ESCAPES = ("\x1b", "\x07", "\x9b")
 
@@ -154,53 +152,6 @@ def test_data_list_and_get(ballotine: Command, tmp_path: Path) -> None:
     unknown = ballotine("data", "get", "nothing-like-it")
     assert unknown.returncode == 3
     assert "digits" in unknown.stderr
-
-
-WAITING = """
-import time
-from pathlib import Path
-from sklearn.linear_model import LogisticRegression
-
-class Waiting(LogisticRegression):
-    '''Teaches three times, then says so and waits, until a file tells it to go on.'''
-
-    def fit(self, X, y):
-        if len(list(Path("out/private/teachers").glob("*.skops"))) == 3:
-            Path("waiting").touch()
-            while not Path("go-on").exists():
-                time.sleep(0.05)
-        return LogisticRegression(C=self.C).fit(X, y)
-"""
-
-
-def test_ctrl_c_says_how_to_go_on(table: Path) -> None:
-    """A real process, a real SIGINT, and a resume that finishes."""
-    (table / "waiting.py").write_text(WAITING)
-    text = (table / "run.toml").read_text()
-    (table / "run.toml").write_text(text.replace('"logistic-regression"', '"waiting.Waiting"'))
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": path_with(table)}
-    with subprocess.Popen(
-        [sys.executable, "-m", "ballotine", "run", "run.toml", "--quiet"],
-        cwd=table,
-        env=environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        wait_for(table / "waiting", process)
-        process.send_signal(signal.SIGINT)
-        _, complaint = process.communicate()
-    assert process.returncode == 130, complaint
-    assert "ballotine run --resume" in complaint
-    assert "Traceback" not in complaint
-    teachers = table / "out" / "private" / "teachers"
-    assert len(list(teachers.glob("*.skops"))) == 3
-    (table / "go-on").touch()
-    again = subprocess.run(
-        [sys.executable, "-m", "ballotine", "run", "--resume", "out", "--quiet"],
-        cwd=table, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert again.returncode == 0, again.stderr
-    assert len(list(teachers.glob("*.skops"))) == 20
 
 
 @pytest.mark.parametrize("debug", ["", "1"])

@@ -21,7 +21,7 @@ from ballotine.data.encode import Encoder
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
 from ballotine.data.schema import MOST_LEVELS, Schema
-from ballotine.data.sources import column_names, read_arrays, source_kind
+from ballotine.data.sources import read_arrays, source_kind
 from ballotine.data.table import require_columns
 from ballotine.data.target import Classes, Target
 from ballotine.errors import DataError, ParameterError
@@ -163,9 +163,7 @@ def _target_column(spec: DataSpec, schema: Schema | None) -> str:
     assert spec.private is not None
     if source_kind(spec.private) == "arrays":
         return "y"
-    raise ParameterError(
-        f"which column holds the label? Name the target: {quoted(column_names(spec.private))}"
-    )
+    raise ParameterError("which column holds the label? Name the target in the run or the schema")
 
 
 def _parted(
@@ -229,12 +227,15 @@ def _encoder(
 
 def _same_columns(private: TableRows, public: TableRows) -> None:
     mine, theirs = set(private.features), set(public.features)
-    only = [name for name in private.names if name in mine - theirs]
-    other = [name for name in public.names if name in theirs - mine]
-    if only or other:
-        parts = [f"only {_PRIVATE} has {quoted(only)}"] if only else []
-        parts += [f"only {_PUBLIC} has {quoted(other)}"] if other else []
-        raise DataError(f"the columns differ: {'; '.join(parts)}")
+    absent = [name for name in public.names if name in theirs - mine]
+    if absent or mine - theirs:
+        parts = [f"{_PRIVATE} has no {quoted(absent)}"] if absent else []
+        # Not by name: without a header these would be the cells of a private record.
+        parts += [f"{_PUBLIC} lacks {len(mine - theirs)} of its columns"] if mine - theirs else []
+        raise DataError(
+            f"the columns differ: {', and '.join(parts)}; give both files the same columns, or a "
+            "schema, and begin every CSV with a line of names"
+        )
 
 
 def _classes(
