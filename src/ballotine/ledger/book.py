@@ -501,10 +501,16 @@ class Ledger:
         """Read what was appended since the last look, by us or by another process."""
         if self._head.seq == 0:
             self._start(view)
+        amended = False
         for entry in chain.chained(view.rows(self._head.seq), self._head.seq, self._head.hash):
             self._take(entry)
-            if entry.kind == "amend":
+            amended = amended or entry.kind == "amend"
+        if amended:
+            try:
                 self._require_promise()
+            except LedgerMismatchError:
+                self._head = Anchor("", 0, chain.GENESIS)  # whoever looks again is told again
+                raise
         if not view.current:  # shown as it will be charged once it is brought up to date
             self._spending.distrust()
 
