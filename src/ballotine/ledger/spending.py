@@ -271,6 +271,7 @@ class Spending:
         if self.bindings:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes its promise")
         self.terms = Terms.from_dict(entry.payload)
+        self.refused = False  # nothing was asked: what the old budget refused, it chose publicly
         self._start()
 
     def _migrate(self, _entry: Entry) -> None:
