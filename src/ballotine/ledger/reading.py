@@ -146,7 +146,11 @@ class LedgerReader:
     def _refresh(self, view: View) -> None:
         """Read what was appended since the last look, by us or by another process."""
         if self._replay.follow(view):
-            self._require_promise()
+            try:
+                self._require_promise()
+            except LedgerMismatchError:
+                self._replay = Replay()  # whoever looks again is told again
+                raise
 
 
 def answers_in(view: View, ids: Sequence[bytes]) -> dict[bytes, Answer]:
