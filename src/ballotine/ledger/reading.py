@@ -45,7 +45,7 @@ class LedgerReader:
     @property
     def terms(self) -> Terms:
         """What this ledger promises to whom, and its stop rule."""
-        return self._replay.spending.terms
+        return self._known().spending.terms
 
     @property
     def budget(self) -> Budget:
@@ -55,7 +55,7 @@ class LedgerReader:
     @property
     def identity(self) -> str:
         """A random name; it says nothing about the data."""
-        return self._replay.head.ledger
+        return self._known().head.ledger
 
     def head(self) -> Anchor:
         """Where the chain stands now."""
@@ -142,6 +142,12 @@ class LedgerReader:
         if value is None:
             raise LedgerTamperedError(f"the ledger lost its {key}")
         return value
+
+    def _known(self) -> Replay:
+        """What was read last; read again if that was undone."""
+        if self._replay.head.seq == 0:
+            self.spending()
+        return self._replay
 
     def _refresh(self, view: View) -> None:
         """Read what was appended since the last look, by us or by another process."""
