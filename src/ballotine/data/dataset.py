@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ballotine.data.identity import Records
+from ballotine.data.layout import ImageShape
 from ballotine.data.partition import secret_permutation
 from ballotine.data.schema import Schema, check_classes
 from ballotine.errors import DataError, ParameterError
@@ -110,7 +111,8 @@ class Dataset:
         public_from: where the public rows come from. Rows taken out of the private file are
             protected no longer: the guarantee speaks of the rows that stay private.
         feature_names: names of the features, or None.
-        image_shape: shape of a row that is an image, or None.
+        image_shape: of a row that is an image, (channels, height, width), or None; the row holds
+            its numbers in that order.
         origin: where a named set came from, or "files".
         verified: whether a pinned checksum vouches for a named set; None for files.
         notes: what the user should be told; nothing in it depends on private rows.
@@ -130,7 +132,7 @@ class Dataset:
     preprocessing_from: PreprocessingFrom
     public_from: PublicFrom
     feature_names: tuple[str, ...] | None = None
-    image_shape: tuple[int, ...] | None = None
+    image_shape: ImageShape | None = None
     origin: str = "files"
     verified: bool | None = None
     notes: tuple[str, ...] = ()
