@@ -20,6 +20,8 @@ from ballotine.errors import (
 from ballotine.ledger import Ledger, Mode, Terms, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
+from ballotine.privacy.best import best_epsilon
+from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget, Kind
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
@@ -34,7 +36,7 @@ from ballotine.voting import (
 )
 from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
 from ballotine.voting.paper import PaperAnswerer
-from ballotine.voting.publication import places_of, publish
+from ballotine.voting.publication import Publication, fixed_terms, places_of, publish
 from ballotine.voting.saved import FROM_VOTES, Rule, SavedVotes, vote
 
 DELTA = 1e-5
@@ -150,7 +152,9 @@ class TestFixed:
         true_cost = exact.confident_gnmax(counts, DEFAULT_ORDERS, 8.0, 30.0, 20.0).sum(axis=0)
         truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
         assert truth < guarantee.epsilon < guarantee.budget.epsilon
-        assert any("0.95" in text for text in guarantee.assumptions)
+        assert str(guarantee).splitlines()[0].endswith("for this data set and its neighbours")
+        assert any("δ covers the chance of 1e-06" in text for text in guarantee.notes)
+        assert any("nothing about several records" in text for text in guarantee.notes)
         again, _ = vote(votes, self.rule, path, SeededNoise(7))
         assert np.array_equal(again.labels, answers.labels)
         with Ledger.existing(path) as ledger:
@@ -162,6 +166,61 @@ class TestFixed:
         np.save(tmp_path / "more.npy", ballots[:3])
         with pytest.raises(InsufficientBudgetError, match="all 120 queries"):
             vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rule, path, SecureNoise())
+
+    def test_a_ledger_of_version_0_1_is_published_and_stated_as_it_was_planned(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Margin and conversion as it promised: 95 % sure, stated beside the number."""
+        path, plan = (
+            tmp_path / "old.sqlite",
+            (
+                '{"classes": 4, "confidence": 0.95, "offset": 0.0, "order": 7.0, "rate": 0.07, '
+                '"sigma": 3.0, "teachers": 50}'
+            ),
+        )
+        old = Publication.from_json(plan)
+        assert (old.failure, old.folded) == (pytest.approx(0.05), False)
+        assert old.way(CONFIDENT, DELTA).margin == pytest.approx(3.0 * 1.6448536269514722)
+        way = old.way(CONFIDENT, DELTA)
+        assert way.epsilon(1.0, 0.0) == conversion.epsilon([7.0], [1.0], DELTA)[0], "at all of δ"
+        everyone = Terms.of(Budget(20.0, DELTA)).budgets
+        Ledger.open(path, Terms(everyone, Mode.FIXED, 120, plan)).close()
+        ballots[:, 5:] = 0
+        np.save(tmp_path / "votes.npy", ballots)
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        _, guarantee = vote(votes, self.rule, path, SeededNoise(7))
+        assert guarantee.kind is Kind.SANITISED
+        assert any("with probability 0.95" in text for text in guarantee.assumptions)
+        assert any("nothing about several records" in text for text in guarantee.notes)
+        with Ledger.existing(path) as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["confidence"] == pytest.approx(0.95)
+        assert "failure" not in statement
+
+    def test_a_published_epsilon_above_the_ceiling_leaves_the_ceiling(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Both hold at what the failure leaves of δ, so the smaller one holds at δ."""
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        plan = Publication(20.0, 0.07, 0.0, 0.5, DELTA / 10, 50, 4)
+        terms = fixed_terms(CONFIDENT, plan, 120, DELTA)
+
+        def worst(orders: np.ndarray) -> np.ndarray:
+            each = sum(event.cost(orders) for event in CONFIDENT.events(4))
+            return 120 * each + GaussianNumber(0.5).cost(orders)
+
+        assert terms.loosest.epsilon >= best_epsilon(worst, 0.9 * DELTA)[0]
+        Ledger.open(tmp_path / "f.sqlite", terms).close()
+        _, guarantee = vote(votes, self.rule, tmp_path / "f.sqlite", SeededNoise(7))
+        with Ledger.existing(tmp_path / "f.sqlite") as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["epsilon"] > terms.loosest.epsilon
+        assert (guarantee.epsilon, guarantee.kind) == (
+            terms.loosest.epsilon,
+            Kind.DATA_INDEPENDENT,
+        )
 
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray

@@ -148,10 +148,13 @@ def _holds(facts: dict[str, Any]) -> str:
     text = f"holds: ε = {facts['guaranteed_epsilon']:g}"
     if facts["published"] is None:
         return text
-    from ballotine.privacy.guarantee import round_up
+    from ballotine.privacy.guarantee import THIS_DATA_SET, round_up
 
-    epsilon, sure = facts["published"]["epsilon"], facts["published"]["confidence"]
-    return f"{text}; published: ε = {round_up(epsilon):g}, with probability {sure:g} not too small"
+    statement = facts["published"]
+    text += f"; published {THIS_DATA_SET}: ε = {round_up(statement['epsilon']):g}"
+    if "confidence" in statement:  # version 0.1
+        return f"{text}, with probability {statement['confidence']:g} not too small"
+    return text
 
 
 def group_facts(spending: Spending) -> list[dict[str, Any]]:

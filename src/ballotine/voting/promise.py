@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ballotine.ledger import Ledger, Mode, Spending
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import GroupGuarantee, Guarantee, Kind
@@ -16,7 +18,15 @@ FIXED_POOL = (
 OTHER_USES = (
     "the published ε counts the answers of this ledger; it is not a ceiling for anything else"
 )
-CONFIDENCE = "the published ε is at least the true one with probability {:g}, over its own noise"
+THIS_DATA = (
+    "the published ε is about this data set and its neighbours; it says nothing about several "
+    "records at once, nor about other data sets: for those, only the ceiling holds"
+)
+FAILURE = "δ covers the chance of {:g} that the noise of the publication made ε too small"
+CONFIDENCE = (
+    "the published ε is at least the true one with probability {:g}, over its own noise; this is "
+    "not part of δ (a ledger of version 0.1)"
+)
 UNPUBLISHED = "the smaller, data-dependent ε of the fixed mode has not been published"
 NOT_RELEASABLE = (
     "answering stopped when a data-dependent cost reached the budget, so the number of answers "
@@ -87,11 +97,27 @@ def _by_mode(
         return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
     if spending.statement is None:
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNPUBLISHED,)
-    published = float(spending.statement["epsilon"])
-    if published >= epsilon:
-        return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
-    sure = CONFIDENCE.format(spending.statement["confidence"])
-    return published, Kind.SANITISED, (FIXED_POOL, sure), (OTHER_USES,)
+    return _published(ledger, spending.statement, epsilon, assumed)
+
+
+def _published(
+    ledger: Ledger, statement: dict[str, Any], epsilon: float, assumed: tuple[str, ...]
+) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
+    """The same once an ε is published.
+
+    The smaller of two numbers is stated at δ, so both must hold at what the failure leaves of
+    δ. The ceiling does (`fixed_terms`); the worst case of what was asked, at δ, does not.
+    """
+    published, ceiling = float(statement["epsilon"]), ledger.budget.epsilon
+    if "confidence" in statement:
+        if published >= epsilon:
+            return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
+        sure = CONFIDENCE.format(statement["confidence"])
+        return published, Kind.SANITISED, (FIXED_POOL, sure), (THIS_DATA, OTHER_USES)
+    if published >= ceiling:
+        return ceiling, Kind.DATA_INDEPENDENT, (), ()
+    folded = FAILURE.format(statement["failure"])
+    return published, Kind.SANITISED, (FIXED_POOL,), (THIS_DATA, folded, OTHER_USES)
 
 
 def _counted(spending: Spending) -> str:
