@@ -20,6 +20,8 @@ from ballotine.errors import (
 from ballotine.ledger import Ledger, Mode, Terms, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
+from ballotine.privacy.best import best_epsilon
+from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget, Kind
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
@@ -34,7 +36,7 @@ from ballotine.voting import (
 )
 from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
 from ballotine.voting.paper import PaperAnswerer
-from ballotine.voting.publication import places_of, publish
+from ballotine.voting.publication import Publication, fixed_terms, places_of, publish
 from ballotine.voting.saved import FROM_VOTES, Rule, SavedVotes, vote
 
 DELTA = 1e-5
@@ -63,8 +65,8 @@ def strict(mechanism: Mechanism, epsilon: float = 6.0) -> Rule:
 
 def test_a_file_keeps_its_answers_and_pays_once(tmp_path: Path, ballots: np.ndarray) -> None:
     votes, path = saved(tmp_path, CONFIDENT, classes=4), tmp_path / "l.sqlite"
-    first, before, _ = vote(votes, strict(CONFIDENT), path, SecureNoise())
-    again, after, _ = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    first, before = vote(votes, strict(CONFIDENT), path, SecureNoise())
+    again, after = vote(votes, strict(CONFIDENT), path, SecureNoise())
     assert np.array_equal(first.labels, again.labels)
     assert before == after
     assert 0 < first.answered.sum() < first.asked.sum() <= 120
@@ -85,12 +87,10 @@ def test_another_file_is_other_queries(tmp_path: Path, ballots: np.ndarray) -> N
 def test_a_seed_repeats_with_a_new_ledger_and_in_any_format(
     tmp_path: Path, ballots: np.ndarray
 ) -> None:
-    one, _, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(3))
+    one, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(3))
     path = tmp_path / "l.sqlite"
-    two, _, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), path, SeededNoise(3))
-    other, _, _ = vote(
-        saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(4)
-    )
+    two, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), path, SeededNoise(3))
+    other, _ = vote(saved(tmp_path, CONFIDENT, classes=4), strict(CONFIDENT), None, SeededNoise(4))
     assert np.array_equal(one.labels, two.labels)
     assert not np.array_equal(one.labels, other.labels)
 
@@ -107,17 +107,17 @@ def test_parquet_ballots_and_tallies_are_read_alike(tmp_path: Path, ballots: np.
     clear = np.sort(counts, axis=1)[:, -1] > np.sort(counts, axis=1)[:, -2]
     for name, tallies in (("votes.npy", 0), ("votes.parquet", 0), ("tallies.npz", 1)):
         votes = saved(tmp_path, mechanism, name, tallies=bool(tallies))
-        found, _, _ = vote(votes, rule, None, SeededNoise(0))
+        found, _ = vote(votes, rule, None, SeededNoise(0))
         assert np.array_equal(found.labels[clear], expected[clear]), name
         assert votes.teachers == 50
 
 
 def test_classes_read_from_votes_are_an_assumption(tmp_path: Path, ballots: np.ndarray) -> None:
-    _, open_count, _ = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
+    _, open_count = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
     assert open_count.kind is Kind.CONDITIONAL
     assert FROM_VOTES in open_count.assumptions
     given = saved(tmp_path, CONFIDENT, classes=4)
-    _, known, _ = vote(given, strict(CONFIDENT), None, SeededNoise(0))
+    _, known = vote(given, strict(CONFIDENT), None, SeededNoise(0))
     assert known.kind is Kind.DATA_INDEPENDENT
 
 
@@ -125,7 +125,7 @@ def test_the_budget_ends_the_answers_and_too_small_a_one_says_so(
     tmp_path: Path, ballots: np.ndarray
 ) -> None:
     votes = saved(tmp_path, CONFIDENT, classes=4)
-    found, guarantee, _ = vote(votes, strict(CONFIDENT, 1.5), None, SecureNoise())
+    found, guarantee = vote(votes, strict(CONFIDENT, 1.5), None, SecureNoise())
     asked = int(found.asked.sum())
     assert 0 < asked < 120
     assert np.all(found.labels[asked:] == UNASKED)
@@ -144,7 +144,7 @@ class TestFixed:
         ballots[:, 5:] = 0  # most teachers agree on everything
         np.save(tmp_path / "votes.npy", ballots)
         votes = saved(tmp_path, CONFIDENT, classes=4)
-        answers, guarantee, _ = vote(votes, self.rule, path, SeededNoise(7))
+        answers, guarantee = vote(votes, self.rule, path, SeededNoise(7))
         assert answers.asked.all()
         assert guarantee.kind is Kind.SANITISED
         assert guarantee.mode == "fixed"
@@ -152,8 +152,10 @@ class TestFixed:
         true_cost = exact.confident_gnmax(counts, DEFAULT_ORDERS, 8.0, 30.0, 20.0).sum(axis=0)
         truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
         assert truth < guarantee.epsilon < guarantee.budget.epsilon
-        assert any("0.95" in text for text in guarantee.assumptions)
-        again, _, _ = vote(votes, self.rule, path, SeededNoise(7))
+        assert str(guarantee).splitlines()[0].endswith("for this data set and its neighbours")
+        assert any("δ covers the chance of 1e-06" in text for text in guarantee.notes)
+        assert any("nothing about several records" in text for text in guarantee.notes)
+        again, _ = vote(votes, self.rule, path, SeededNoise(7))
         assert np.array_equal(again.labels, answers.labels)
         with Ledger.existing(path) as ledger:
             assert [entry.kind for entry in ledger.entries()][-1] == "publish"
@@ -164,6 +166,61 @@ class TestFixed:
         np.save(tmp_path / "more.npy", ballots[:3])
         with pytest.raises(InsufficientBudgetError, match="all 120 queries"):
             vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rule, path, SecureNoise())
+
+    def test_a_ledger_of_version_0_1_is_published_and_stated_as_it_was_planned(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Margin and conversion as it promised: 95 % sure, stated beside the number."""
+        path, plan = (
+            tmp_path / "old.sqlite",
+            (
+                '{"classes": 4, "confidence": 0.95, "offset": 0.0, "order": 7.0, "rate": 0.07, '
+                '"sigma": 3.0, "teachers": 50}'
+            ),
+        )
+        old = Publication.from_json(plan)
+        assert (old.failure, old.folded) == (pytest.approx(0.05), False)
+        assert old.way(CONFIDENT, DELTA).margin == pytest.approx(3.0 * 1.6448536269514722)
+        way = old.way(CONFIDENT, DELTA)
+        assert way.epsilon(1.0, 0.0) == conversion.epsilon([7.0], [1.0], DELTA)[0], "at all of δ"
+        everyone = Terms.of(Budget(20.0, DELTA)).budgets
+        Ledger.open(path, Terms(everyone, Mode.FIXED, 120, plan)).close()
+        ballots[:, 5:] = 0
+        np.save(tmp_path / "votes.npy", ballots)
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        _, guarantee = vote(votes, self.rule, path, SeededNoise(7))
+        assert guarantee.kind is Kind.SANITISED
+        assert any("with probability 0.95" in text for text in guarantee.assumptions)
+        assert any("nothing about several records" in text for text in guarantee.notes)
+        with Ledger.existing(path) as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["confidence"] == pytest.approx(0.95)
+        assert "failure" not in statement
+
+    def test_a_published_epsilon_above_the_ceiling_leaves_the_ceiling(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Both hold at what the failure leaves of δ, so the smaller one holds at δ."""
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        plan = Publication(20.0, 0.07, 0.0, 0.5, DELTA / 10, 50, 4)
+        terms = fixed_terms(CONFIDENT, plan, 120, DELTA)
+
+        def worst(orders: np.ndarray) -> np.ndarray:
+            each = sum(event.cost(orders) for event in CONFIDENT.events(4))
+            return 120 * each + GaussianNumber(0.5).cost(orders)
+
+        assert terms.loosest.epsilon >= best_epsilon(worst, 0.9 * DELTA)[0]
+        Ledger.open(tmp_path / "f.sqlite", terms).close()
+        _, guarantee = vote(votes, self.rule, tmp_path / "f.sqlite", SeededNoise(7))
+        with Ledger.existing(tmp_path / "f.sqlite") as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["epsilon"] > terms.loosest.epsilon
+        assert (guarantee.epsilon, guarantee.kind) == (
+            terms.loosest.epsilon,
+            Kind.DATA_INDEPENDENT,
+        )
 
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray
@@ -194,7 +251,7 @@ class TestPaper:
         path = tmp_path / "p.sqlite"
         rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
         votes = saved(tmp_path, CONFIDENT, classes=4)
-        found, guarantee, _ = vote(votes, rule, path, SeededNoise(5))
+        found, guarantee = vote(votes, rule, path, SeededNoise(5))
         asked = int(found.asked.sum())
         assert 0 < asked < 120
         assert guarantee.kind is Kind.NOT_RELEASABLE
@@ -212,7 +269,7 @@ class TestPaper:
             allowed += 1
         assert asked == allowed
         assert np.array_equal(found.labels[:asked], free[:asked])
-        again, _, _ = vote(votes, rule, path, SeededNoise(5))
+        again, _ = vote(votes, rule, path, SeededNoise(5))
         assert np.array_equal(again.labels, found.labels)
 
     def test_equal_queries_are_answered_and_metered_once(self, ballots: np.ndarray) -> None:
@@ -258,9 +315,7 @@ class TestGroups:
         plan = plan_saved(rows, {"a": 0.5, "b": 1.5}, 50, mechanism, 4, DELTA, method)
         rule = Rule(mechanism, Mode.STRICT, DELTA, plan=plan)
         path = tmp_path / "g.sqlite"
-        answers, guarantee, _ = vote(
-            saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise()
-        )
+        answers, guarantee = vote(saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise())
         assert 0 < answers.asked.sum() < 120
         used = {group.name: group.epsilon / group.budget for group in guarantee.groups}
         assert all(0.85 < share <= 1.0 for share in used.values()), used
@@ -320,7 +375,7 @@ class TestLabels:
     ) -> None:
         mechanism = BinaryVoting(1e-3)
         votes = saved(tmp_path, mechanism, "labels.npy")
-        answers, _, _ = vote(votes, strict(mechanism, 1e12), None, SeededNoise(0))
+        answers, _ = vote(votes, strict(mechanism, 1e12), None, SeededNoise(0))
         assert np.array_equal(answers.labels, (2 * bits.sum(axis=1) > 21).astype(int))
 
     @pytest.mark.parametrize(
@@ -337,8 +392,8 @@ class TestLabels:
         self, tmp_path: Path, bits: np.ndarray, mechanism: Mechanism
     ) -> None:
         votes, path = saved(tmp_path, mechanism, "labels.npy"), tmp_path / "l.sqlite"
-        first, guarantee, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
-        again, _, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        first, guarantee = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
+        again, _ = vote(votes, strict(mechanism, 20.0), path, SecureNoise())
         assert np.array_equal(first.labels, again.labels)
         assert first.labels.shape == (60, 5)
         assert set(np.unique(first.labels)) <= {0, 1, ABSTAIN, UNASKED}
@@ -353,11 +408,11 @@ class TestLabels:
         mechanism, rule = BinaryVoting(1e-3), strict(BinaryVoting(1e-3), 1e12)
         np.save(tmp_path / "chances.npy", np.where(bits == 1, 0.8, 0.3))
         np.save(tmp_path / "flat.npy", bits.reshape(60, -1))
-        expected, _, _ = vote(saved(tmp_path, mechanism, "labels.npy"), rule, None, SeededNoise(0))
+        expected, _ = vote(saved(tmp_path, mechanism, "labels.npy"), rule, None, SeededNoise(0))
         chances = saved(tmp_path, mechanism, "chances.npy", thresholds=0.6)
         flat = SavedVotes.of(open_votes(tmp_path / "flat.npy", labels=5), mechanism)
         for votes in (chances, flat):
-            found, _, _ = vote(votes, rule, None, SeededNoise(0))
+            found, _ = vote(votes, rule, None, SeededNoise(0))
             assert np.array_equal(found.labels, expected.labels)
         with pytest.raises(DataError, match="holds fractions"):
             vote(saved(tmp_path, mechanism, "chances.npy"), rule, None, SeededNoise(0))
