@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -20,10 +22,17 @@ os.environ.pop("COLUMNS", None)
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 from mpmath import mp
 
 import ballotine.cli.console
 from ballotine.cli import main
+
+# How long an example takes says something about the machine, not about the code.
+settings.register_profile(
+    "any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("any machine")
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,18 @@ def write_table(path: Path, rows: int, seed: int, labelled: bool = True) -> None
         cells = [str(age), f"{income:.2f}", region]
         lines.append(",".join([*cells, "yes" if score > 0.5 else "no"] if labelled else cells))
     path.write_text("\n".join(lines) + "\n")
+
+
+def path_with(folder: Path) -> str:
+    """The import path of a child process, with one more folder at its beginning."""
+    return os.pathsep.join([str(folder), *filter(None, [os.environ.get("PYTHONPATH")])])
+
+
+def wait_for(mark: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a process has left a mark, however long that takes on a busy machine."""
+    while not mark.exists():
+        assert process.poll() is None, f"it ended with {process.returncode} before {mark.name}"
+        time.sleep(0.02)
 
 
 RUNFILE = """

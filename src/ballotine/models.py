@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import zipfile
+import io
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 from sklearn.base import clone
 
+from ballotine.archives import check_archive
 from ballotine.errors import RunFolderError
 from ballotine.files import produce_atomic
 from ballotine.text import printable
@@ -59,7 +60,7 @@ def save_model(path: Path, model: Any, *, private: bool = False) -> None:
     """Write a fitted estimator."""
     import skops.io
 
-    produce_atomic(path, lambda partial: skops.io.dump(model, partial), private=private)
+    produce_atomic(path, lambda stream: skops.io.dump(model, stream), private=private)
 
 
 def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
@@ -69,15 +70,16 @@ def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
         path: a file that ``save_model`` wrote.
         trusted: full names of further types that may be rebuilt, for estimators of your own.
     """
-    allowed = TRUSTED | set(trusted)
-    foreign = sorted(set(_unknown_types(path)) - allowed)
+    content = _read(path)
+    found = _unknown_types(path, content)
+    foreign = sorted(set(found) - TRUSTED - set(trusted))
     if foreign:
         shown = ", ".join(printable(name) for name in foreign[:5])
         raise RunFolderError(
             f"{path} holds types that are not trusted ({shown}); load it only if you know "
             "where it comes from, naming these types as trusted"
         )
-    return _load(path)
+    return _rebuilt(path, content, found)
 
 
 def load_own_model(path: Path) -> Any:
@@ -85,30 +87,45 @@ def load_own_model(path: Path) -> Any:
 
     Whoever can write there holds the teachers and the ballots already.
     """
-    return _load(path)
+    content = _read(path)
+    return _rebuilt(path, content, _unknown_types(path, content))
 
 
-def _load(path: Path) -> Any:
+def _read(path: Path) -> bytes:
+    """The whole file, once: what was checked is what is loaded, whoever writes meanwhile."""
+    with _readable(path):
+        content = path.read_bytes()
+        check_archive(io.BytesIO(content))
+    return content
+
+
+def _rebuilt(path: Path, content: bytes, trusted: list[str]) -> Any:
     import skops.io
 
     with _readable(path):
-        return skops.io.load(path, trusted=skops.io.get_untrusted_types(file=path))
+        return skops.io.loads(content, trusted=trusted)
 
 
-def _unknown_types(path: Path) -> list[str]:
+def _unknown_types(path: Path, content: bytes) -> list[str]:
     import skops.io
 
     with _readable(path):
-        return [str(name) for name in skops.io.get_untrusted_types(file=path)]
+        return [str(name) for name in skops.io.get_untrusted_types(data=content)]
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
+    """A damaged or forged file can fail anywhere in the loader, so every error is the file's."""
     try:
         yield
-    except (zipfile.BadZipFile, KeyError, OSError, ImportError, AttributeError) as problem:
+    except OSError as problem:
         raise RunFolderError(
-            f"{path} is not a readable model ({type(problem).__name__})"
+            f"{path} cannot be read as a model: {problem.strerror or type(problem).__name__}"
+        ) from problem
+    except Exception as problem:
+        raise RunFolderError(
+            f"{path} is not a readable model ({type(problem).__name__}): restore it, or make it "
+            "again"
         ) from problem
 
 

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -155,33 +152,6 @@ def test_data_list_and_get(ballotine: Command, tmp_path: Path) -> None:
     unknown = ballotine("data", "get", "nothing-like-it")
     assert unknown.returncode == 3
     assert "digits" in unknown.stderr
-
-
-def test_ctrl_c_says_how_to_go_on(table: Path) -> None:
-    """A real process, a real SIGINT, and a resume that finishes."""
-    text = (table / "run.toml").read_text().replace("number = 20", "number = 300")
-    (table / "run.toml").write_text(
-        text.replace('"logistic-regression"', '"random-forest"').replace(
-            "options = { C = 100.0 }", "options = { n_estimators = 60 }"
-        )
-    )
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ballotine", "run", "run.toml", "--quiet"],
-        cwd=table,
-        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200"},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    teachers = table / "out" / "private" / "teachers"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and len(list(teachers.glob("*.skops"))) < 3:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    _, complaint = process.communicate(timeout=60)
-    assert process.returncode == 130, complaint
-    assert "ballotine run --resume" in complaint
-    assert "Traceback" not in complaint
-    assert 3 <= len(list(teachers.glob("*.skops"))) < 300
 
 
 @pytest.mark.parametrize("debug", ["", "1"])

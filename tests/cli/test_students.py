@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from rich.console import Console
 
 import ballotine.cli.console
 from ballotine.cli.console import RichProgress
-from tests.conftest import Command
+from tests.conftest import Command, path_with, wait_for
 
 MARKED = """
 from pathlib import Path
@@ -47,19 +46,18 @@ def test_ctrl_c_in_a_students_training_ends_the_run_well(table: Path) -> None:
     """A real process and a real SIGINT: the best weights so far are released."""
     (table / "marked.py").write_text(MARKED)
     with_student(table, "marked.Marked", "epochs = 1000000")
-    process = subprocess.Popen(
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": path_with(table)}
+    with subprocess.Popen(
         [sys.executable, "-m", "ballotine", "run", "run.toml"],
         cwd=table,
-        env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": str(table)},
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and not (table / "epochs").exists():
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    said, complaint = process.communicate(timeout=60)
+    ) as process:
+        wait_for(table / "epochs", process)
+        process.send_signal(signal.SIGINT)
+        said, complaint = process.communicate()
     assert process.returncode == 0, complaint
     assert "Traceback" not in complaint
     assert "TrainingInterrupted" not in complaint

@@ -59,7 +59,7 @@ def test_bad_files(tmp_path: Path) -> None:
         with pytest.raises(DataError):
             open_votes(tmp_path / name)
     np.savez(tmp_path / "two.npz", a=VOTES, b=VOTES)
-    with pytest.raises(DataError, match="name the votes"):
+    with pytest.raises(DataError, match="holds 2 arrays"):
         open_votes(tmp_path / "two.npz")
     for array in (np.zeros(3), np.zeros((0, 3)), np.zeros((2, 2, 2, 2))):
         with pytest.raises(DataError, match="shape"):

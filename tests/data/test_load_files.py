@@ -150,7 +150,7 @@ def test_private_labels_beyond_the_classes_are_not_shown(tmp_path, files):
     private = people(60, 1)
     private["ill"][5] = "SECRET"
     spec = replace(files, private=write(tmp_path / "odd.csv", private))
-    with pytest.raises(DataError, match="none of the 2 classes 'no', 'yes'") as caught:
+    with pytest.raises(DataError, match="none of the classes") as caught:
         load(spec)
     assert "SECRET" not in str(caught.value)
 
@@ -285,8 +285,12 @@ def test_schema_files_and_remarks(tmp_path, files):
         ({"public": None, "public_rows": 70}, DataError, "60 rows cannot be split"),
         ({"public_rows": 5}, ParameterError, "public_rows is for data without"),
         ({"target": "sick"}, ParameterError, "'sick' in the run and 'ill' in the schema"),
-        ({"target": "sick", "schema": None}, DataError, "has no column 'sick'; it has 'age'"),
-        ({"target": None, "schema": None}, ParameterError, "Name the target: 'age', 'ward'"),
+        ({"target": "sick", "schema": None}, DataError, "has no column 'sick' among its"),
+        (
+            {"target": None, "schema": None},
+            ParameterError,
+            "Name the target in the run",
+        ),
         ({"private": "nowhere.csv"}, DataError, r"nowhere\.csv does not exist"),
         ({"schema": "nowhere.toml"}, DataError, "cannot be read"),
     ],
@@ -296,14 +300,15 @@ def test_what_cannot_be_loaded(files, change, error, message):
         load(replace(files, **change))
 
 
-def test_columns_that_differ_are_named(tmp_path, files):
+def test_columns_that_differ_are_named_if_they_are_public(tmp_path, files):
     public = without(people(30, 2), "ill")
     public["wing"] = public.pop("ward")
     spec = replace(files, public=write(tmp_path / "p.csv", public), schema=None)
     with pytest.raises(
-        DataError, match="only the private data has 'ward'; only the public data has 'wing'"
-    ):
+        DataError, match="private data has no 'wing', and the public data lacks 1 of its columns"
+    ) as caught:
         load(spec)
+    assert "ward" not in str(caught.value)
 
 
 def test_text_in_a_numeric_private_column_is_not_shown(tmp_path, files):

@@ -136,5 +136,5 @@ def test_from_public_refuses_what_it_cannot_describe():
         Schema.from_public(pa.table({"x": [1.0, float("inf")]}))
     with pytest.raises(DataError, match="'x' of the public data: the range"):
         Schema.from_public(pa.table({"x": [-1.7e308, 1.7e308]}))
-    with pytest.raises(DataError, match="neither number nor text"):
+    with pytest.raises(DataError, match="neither numbers nor texts"):
         Schema.from_public(pa.table({"x": [[1], [2]]}))

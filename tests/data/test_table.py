@@ -94,7 +94,7 @@ def test_class_positions_whatever_the_storage():
 
 
 def test_unknown_labels_are_not_shown():
-    with pytest.raises(DataError, match="none of the 2 classes 'a', 'b'") as caught:
+    with pytest.raises(DataError, match="none of the classes") as caught:
         class_indices(column(["a", "HIV positive"]), ("a", "b"), "y", "it")
     assert "HIV" not in str(caught.value)
     with pytest.raises(DataError, match="rows without a label"):
@@ -103,10 +103,12 @@ def test_unknown_labels_are_not_shown():
 
 def test_required_columns():
     require_columns(["a", "b"], ["b"], "it")
-    with pytest.raises(DataError, match="it has no column 'c'; it has 'a', 'b'"):
-        require_columns(["a", "b"], ["c"], "it")
-    with pytest.raises(DataError, match="more than one column named 'a'"):
-        require_columns(["a", "a"], [], "it")
+    with pytest.raises(DataError, match="it has no column 'c' among its 2") as caught:
+        require_columns(["alice", "bob"], ["c"], "it")
+    assert "alice" not in str(caught.value)
+    with pytest.raises(DataError, match="columns of the same name") as caught:
+        require_columns(["alice", "alice"], [], "it")
+    assert "alice" not in str(caught.value)
     with pytest.raises(DataError, match="a column without a name"):
         require_columns(["", "a"], [], "it")
 
@@ -114,7 +116,7 @@ def test_required_columns():
 def test_hostile_column_names_are_tamed_in_messages():
     hostile = ["\x1b]0;owned\x07\x1b[2J", "\u202eevil", "x" * 10_000, "a\nb"]
     with pytest.raises(DataError) as caught:
-        require_columns([*hostile, *(f"c{i}" for i in range(500))], ["y"], "it")
+        require_columns(["y"], [*hostile, *(f"c{i}" for i in range(500))], "it")
     message = str(caught.value)
     assert message.isprintable()
     assert len(message) < 1500
@@ -123,9 +125,9 @@ def test_hostile_column_names_are_tamed_in_messages():
 
 def test_arrays_that_are_no_columns():
     with pytest.raises(DataError, match="not one-dimensional"):
-        as_column(np.zeros((2, 2)), "x", "it")
+        as_column(np.zeros((2, 2)), "it")
     with pytest.raises(DataError, match="neither numbers nor texts"):
-        as_column(np.array([1, "a", {}], dtype=object), "x", "it")
+        as_column(np.array([1, "a", {}], dtype=object), "it")
 
 
 def test_cells_stand_for_themselves():

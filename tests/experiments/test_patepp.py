@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import torch
 from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 
@@ -262,7 +263,12 @@ def test_trainings_are_kept_and_found_again(
 
 def test_processes_give_the_same_and_halves_are_trained_once(pool: Pool, tmp_path: Path) -> None:
     cases = [case(name, "tight", 0) for name in ("SVM", "PATE++ on patches", "PATE+ on patches")]
-    one = results(Setting(quick=True, jobs=1), pool, cases)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)  # this process may have several, a worker has one
+    try:
+        one = results(Setting(quick=True, jobs=1), pool, cases)
+    finally:
+        torch.set_num_threads(threads)
     two = results(Setting(quick=True, jobs=2, cache=tmp_path), pool, cases)
     assert two == one
     assert len(list(tmp_path.glob("*.json"))) == 3

@@ -12,7 +12,8 @@ from torch import nn
 from ballotine.errors import ParameterError
 from ballotine.neural import AUGMENTATIONS, ZOO, RotateShift, make_module
 from ballotine.neural.order import HalvingPool, pooled_first
-from ballotine.neural.training import batches, logits_of
+from ballotine.neural.predicting import logits_of
+from ballotine.neural.training import batches
 
 GREY, COLOUR = (1, 28, 28), (3, 32, 32)
 

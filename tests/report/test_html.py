@@ -134,7 +134,7 @@ def test_without_student_or_evaluation(make_card: Any, missing: str) -> None:
     text = Page(render_html(make_card(**dict.fromkeys(parts)))).text
     assert ("No student was trained" in text) == ("student" in parts)
     assert ("87.0 %" in text) == ("evaluation" not in parts)
-    assert ("no labelled public rows" in text) == (missing == "evaluation")
+    assert ("no labelled test rows" in text) == (missing == "evaluation")
 
 
 def test_a_card_with_nothing_to_draw_carries_no_script(make_card: Any) -> None:

@@ -92,7 +92,7 @@ def test_labels_are_told_one_by_one(label_card: dict[str, Any]) -> None:
 def test_labels_without_an_evaluation_and_very_many(label_card: dict[str, Any]) -> None:
     bare = label_card | {"evaluation": None}
     assert tables(render_markdown(bare))[1][0] == ["label", "present", "absent", "no answer"]
-    assert "no labelled public rows" in Page(render_html(bare)).text
+    assert "no labelled test rows" in Page(render_html(bare)).text
     label_card["answers"]["by_label"] *= 20
     label_card["evaluation"]["per_label"] *= 20
     assert set(draw(label_card)) == {"cost"}

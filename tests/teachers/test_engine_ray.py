@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
@@ -78,7 +77,7 @@ def test_a_task_that_always_kills_is_given_up(cluster: RayEngine) -> None:
 def test_a_cluster_that_does_not_answer_is_named_at_once(address: str) -> None:
     ray = pytest.importorskip("ray", reason="needs the extra: pip install 'ballotine[ray]'")
     ray.shutdown()
-    start = time.monotonic()
-    with pytest.raises(ParameterError, match=rf"{address}.*RAY_ADDRESS"):
+    with pytest.raises(ParameterError, match=rf"{address}.*RAY_ADDRESS") as refused:
         list(RayEngine(2, address).map(die, [0, 2]))
-    assert time.monotonic() - start < 30
+    # The address itself refused; Ray, which waits for minutes, was not asked.
+    assert isinstance(refused.value.__cause__, ConnectionRefusedError | ValueError)

@@ -25,22 +25,24 @@ from ballotine.cli import (
     vote,
 )
 from ballotine.cli.console import complain
+from ballotine.cli.ending import Commands, ending_in_order
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
 EXIT_UNEXPECTED = 70
 EXIT_DISK_FULL = 6
-EXIT_INTERRUPTED = 130
 
 EPILOG = """
 Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
 parameter, run file or key · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
 damaged or edited, or a card it does not bear out · 6 run folder or disk · 70 unexpected error ·
-130 interrupted (resumable).
+130 interrupted by Ctrl-C · 143 ended by SIGTERM. After 130 and 143 nothing that was paid for is
+lost, no process is left behind, and a run goes on with --resume.
 """
 
 app = typer.Typer(
     name="ballotine",
+    cls=Commands,
     help=(
         "Train on data you may not share, and release a model with a privacy guarantee "
         "that is true.\n\nTeachers learn on private records, vote behind closed doors, and "
@@ -87,14 +89,17 @@ app.add_typer(data.app, name="data")
 
 def main() -> NoReturn:
     """Run the command line and end the process with a documented exit code."""
+    with ending_in_order():
+        _call()
+
+
+def _call() -> NoReturn:
+    """Run the command; every error becomes one sentence and its exit code."""
     try:
         app(prog_name="ballotine")
     except BallotineError as problem:
         complain(str(problem))
         sys.exit(problem.exit_code)
-    except KeyboardInterrupt:
-        complain("interrupted; nothing that was paid for is lost")
-        sys.exit(EXIT_INTERRUPTED)
     except OSError as problem:
         if problem.errno == errno.ENOSPC:
             complain("the disk is full; free some space and resume, nothing paid for is lost")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import console, plain, warn
-from ballotine.errors import LedgerError, ParameterError
+from ballotine.errors import ParameterError
 from ballotine.files import write_atomic
 
 if TYPE_CHECKING:
@@ -179,10 +179,7 @@ def find(path: Path) -> Path:
     from ballotine.pipeline import RunFolder, open_folder
 
     named = open_folder(path)[1].budget.ledger if (path / "run.toml").is_file() else None
-    found = named or RunFolder(path).ledger
-    if not found.is_file():
-        raise LedgerError(f"{path} holds no ledger")
-    return found
+    return named or RunFolder(path).ledger
 
 
 def _number(value: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import RichProgress, complain, console, warn
+from ballotine.cli.ending import going_on_with
 from ballotine.cli.key import ask_passphrase, signed_with
 from ballotine.errors import BallotineError, RunFileError
 
@@ -44,15 +45,13 @@ def run(
     settings, place = _prepare(runfile, resume, folder, seed)
     with nullcontext() if quiet else RichProgress() as progress:
         try:
-            result = Run(settings, place, progress).execute()
-        except KeyboardInterrupt:
-            complain(f"interrupted; go on with: ballotine run --resume {place.root}")
-            raise typer.Exit(130) from None
+            with going_on_with(f"go on with: ballotine run --resume {place.root}"):
+                result = Run(settings, place, progress).execute()
+                card = build_card(result)
+                write_card(place, card, signer)
         except BallotineError as problem:
             complain("; ".join([str(problem), *getattr(problem, "__notes__", ())]))
             raise typer.Exit(problem.exit_code) from None
-    card = build_card(result)
-    write_card(place, card, signer)
     for text in (*result.warnings, *result.holder_warnings):
         warn(text)
     if result.holder_warnings:
@@ -87,6 +86,7 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
     from rich.table import Table
 
     from ballotine.privacy.guarantee import Kind, round_up
+    from ballotine.report.words import tested_rows
 
     guarantee, queries = result.guarantee, card["queries"]
     facts = Table.grid(padding=(0, 2))
@@ -118,8 +118,8 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
         what = "of the labels " if result.answers.multilabel else ""
         facts.add_row(
             "student",
-            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} labelled "
-            "public rows",
+            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} "
+            f"{tested_rows(result.dataset.test_from)}",
         )
     if result.settings.run.experiment:
         facts.add_row("", "[dim]experiment only, not private, never part of a release:[/dim]")

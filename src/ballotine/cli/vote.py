@@ -224,9 +224,7 @@ def _write(path: Path, answers: Answers, guarantee: Guarantee) -> None:
     from ballotine.files import produce_atomic
 
     text = json.dumps(guarantee.to_dict(), ensure_ascii=False)
-
-    def produce(partial: Path) -> None:
-        with partial.open("wb") as stream:  # a name would get ".npz" appended
-            np.savez(stream, answers=answers.labels, guarantee=np.array(text))
-
-    produce_atomic(path, produce)
+    produce_atomic(
+        path,
+        lambda stream: np.savez(stream, answers=answers.labels, guarantee=np.array(text)),
+    )

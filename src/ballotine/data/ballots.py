@@ -20,7 +20,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ballotine.errors import DataError
-from ballotine.text import quoted
 from ballotine.types import Table
 
 CHUNK_CELLS = 8_000_000
@@ -142,7 +141,8 @@ def _name(names: list[str], path: Path) -> str:
     found = [name for name in ARRAY_NAMES if name in names]
     if len(found) != 1:
         raise DataError(
-            f"{path} holds {quoted(names)}; name the votes one of {', '.join(ARRAY_NAMES)}"
+            f"{path} holds {len(names)} arrays; name that of the votes, and no other, one of "
+            f"{', '.join(ARRAY_NAMES)}"
         )
     return found[0]
 

@@ -22,6 +22,7 @@ from ballotine.types import IntArray, Labels, Table
 ClassesFrom = Literal["schema", "public labels", "private labels"]
 PreprocessingFrom = Literal["schema", "public data", "none"]
 PublicFrom = Literal["public file", "rows of the private file", "named set"]
+TestFrom = Literal["test file", "public file", "rows of the private file", "named set"]
 Amount = int | float
 
 
@@ -41,7 +42,8 @@ class DataSpec:
         classes: the classes, as a public fact; the schema may list them instead.
         public_rows: rows to make public: a number, or a fraction of the pool. The pool is
             the canonical test part of a named set that has one, else the whole set or file.
-        test_rows: rows to set aside for testing, from the same pool (or from `public`).
+        test_rows: rows to set aside for testing, from the same pool (or from `public`). Rows of
+            `private` are protected no longer then.
         public_labels: whether labels of public rows may be used for evaluation and to learn
             which classes there are; None means: if they are there.
         split_seed: what the choice of rows follows from; keep it to get the same rows again.
@@ -103,12 +105,14 @@ class Dataset:
             with several labels per record, 0, 1 and −1 (unknown), shape (records, labels).
         X_public: features of the public rows, to be answered in this order.
         y_public: labels of the public rows for evaluation, or None.
-        X_test: features of labelled public rows for testing, or None; y_test: their labels.
+        X_test: features of labelled rows for testing, or None; y_test: their labels.
         classes: the classes, in the order in which labels count them; or the labels' names.
         classes_from: where the set of classes was learnt.
         preprocessing_from: where ranges, levels and fills come from; "none": arrays as given.
         public_from: where the public rows come from. Rows taken out of the private file are
             protected no longer: the guarantee speaks of the rows that stay private.
+        test_from: where the test rows come from, if there are any. What is measured on rows
+            taken out of the private file is released without protection for them.
         feature_names: names of the features, or None.
         image_shape: shape of a row that is an image, or None.
         origin: where a named set came from, or "files".
@@ -129,6 +133,7 @@ class Dataset:
     classes_from: ClassesFrom
     preprocessing_from: PreprocessingFrom
     public_from: PublicFrom
+    test_from: TestFrom | None = None
     feature_names: tuple[str, ...] | None = None
     image_shape: tuple[int, ...] | None = None
     origin: str = "files"

@@ -12,6 +12,7 @@ from ballotine.data.dataset import (
     DataSpec,
     PreprocessingFrom,
     PublicFrom,
+    TestFrom,
     amount_of,
     need_rows,
     split,
@@ -20,7 +21,7 @@ from ballotine.data.encode import Encoder
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
 from ballotine.data.schema import MOST_LEVELS, Schema
-from ballotine.data.sources import column_names, read_arrays, source_kind
+from ballotine.data.sources import read_arrays, source_kind
 from ballotine.data.table import require_columns
 from ballotine.data.target import Classes, Target
 from ballotine.errors import DataError, ParameterError
@@ -33,7 +34,8 @@ def from_files(spec: DataSpec) -> Dataset:
     """Read private, public and test files, and split what is not split already."""
     given = spec.schema
     schema = given if isinstance(given, Schema | None) else Schema.from_file(given)
-    private, public, test, public_from = _parted(spec, *_sources(spec, schema))
+    sources = _sources(spec, schema)
+    private, public, test, public_from = _parted(spec, *sources)
     encoder, preprocessing_from = _encoder(schema, private, public)
     use_labels = _may_use_labels(spec, public)
     classes, classes_from = _classes(spec, schema, private, public if use_labels else None)
@@ -61,6 +63,7 @@ def from_files(spec: DataSpec) -> Dataset:
         classes_from=classes_from,
         preprocessing_from=preprocessing_from,
         public_from=public_from,
+        test_from=_test_from(spec, sources[2] is not None, test, public_from),
         feature_names=encoder.feature_names if encoder else None,
         notes=_remarks(encoder, public) if preprocessing_from == "schema" else (),
         groups=private.grouped(),
@@ -160,9 +163,7 @@ def _target_column(spec: DataSpec, schema: Schema | None) -> str:
     assert spec.private is not None
     if source_kind(spec.private) == "arrays":
         return "y"
-    raise ParameterError(
-        f"which column holds the label? Name the target: {quoted(column_names(spec.private))}"
-    )
+    raise ParameterError("which column holds the label? Name the target in the run or the schema")
 
 
 def _parted(
@@ -192,6 +193,26 @@ def _parted(
     return private, public, test, "public file"
 
 
+def _test_from(
+    spec: DataSpec, given: bool, test: Rows | None, public_from: PublicFrom
+) -> TestFrom | None:
+    """Whose rows the student is measured on.
+
+    Args:
+        spec: which files there are.
+        given: whether a file held test rows, before any were set aside.
+        test: the test rows.
+        public_from: where public rows come from, and rows that are set aside with them.
+    """
+    if test is None:
+        return None
+    if spec.test is not None:
+        return "test file"
+    # Without a file of their own, given test rows are the arrays X_test and y_test of the
+    # private file.
+    return "rows of the private file" if given else public_from
+
+
 def _encoder(
     schema: Schema | None, private: Rows, public: Rows
 ) -> tuple[Encoder | None, PreprocessingFrom]:
@@ -206,12 +227,15 @@ def _encoder(
 
 def _same_columns(private: TableRows, public: TableRows) -> None:
     mine, theirs = set(private.features), set(public.features)
-    only = [name for name in private.names if name in mine - theirs]
-    other = [name for name in public.names if name in theirs - mine]
-    if only or other:
-        parts = [f"only {_PRIVATE} has {quoted(only)}"] if only else []
-        parts += [f"only {_PUBLIC} has {quoted(other)}"] if other else []
-        raise DataError(f"the columns differ: {'; '.join(parts)}")
+    absent = [name for name in public.names if name in theirs - mine]
+    if absent or mine - theirs:
+        parts = [f"{_PRIVATE} has no {quoted(absent)}"] if absent else []
+        # Not by name: without a header these would be the cells of a private record.
+        parts += [f"{_PUBLIC} lacks {len(mine - theirs)} of its columns"] if mine - theirs else []
+        raise DataError(
+            f"the columns differ: {', and '.join(parts)}; give both files the same columns, or a "
+            "schema, and begin every CSV with a line of names"
+        )
 
 
 def _classes(

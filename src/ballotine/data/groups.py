@@ -17,6 +17,9 @@ from ballotine.errors import DataError
 from ballotine.text import printable
 from ballotine.types import Labels
 
+GROUPS = "groups"
+"""What messages call the only column of a file: its own name may be the first record's group."""
+
 
 def group_names(column: pa.ChunkedArray, name: str, where: str) -> Labels:
     """The group of each row as text; the number 3.0 reads '3'."""
@@ -34,11 +37,11 @@ def read_groups(path: str | Path) -> Labels:
     """
     where = f"the groups in {printable(Path(path).name, 80)}"
     if source_kind(path) == "arrays":
-        return group_names(as_column(read_arrays(path).X, "groups", where), "groups", where)
+        return group_names(as_column(read_arrays(path).X, where), GROUPS, where)
     names = column_names(path)
     if len(names) != 1:
         raise DataError(f"{where} must stand in one column, and there are {len(names)}")
-    return group_names(read_table(path)[names[0]], names[0], where)
+    return group_names(read_table(path)[names[0]], GROUPS, where)
 
 
 def check_length(groups: Labels, rows: int, where: str) -> None:

@@ -67,6 +67,7 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
         classes_from="schema",
         preprocessing_from=preprocessing,
         public_from="named set",
+        test_from="named set" if len(test[1]) else None,
         feature_names=named.feature_names,
         image_shape=named.entry.image_shape,
         origin=named.origin,

@@ -140,18 +140,12 @@ def export(named: NamedSet, path: str | Path) -> Path:
     arrays: dict[str, Any] = {"X": named.X, "y": _labels(named, named.y)}
     if named.X_test is not None and named.y_test is not None:
         arrays |= {"X_test": named.X_test, "y_test": _labels(named, named.y_test)}
-    produce_atomic(path, lambda partial: _save(partial, arrays))
+    produce_atomic(path, lambda stream: np.savez_compressed(stream, **arrays))
     return path
 
 
 def _silent(_: str) -> None:
     """For callers who do not want to know."""
-
-
-def _save(path: Path, arrays: dict[str, Any]) -> None:
-    # Given a name instead of a file, NumPy would append its own extension.
-    with path.open("wb") as file:
-        np.savez_compressed(file, **arrays)
 
 
 def _labels(named: NamedSet, y: Labels) -> Labels:

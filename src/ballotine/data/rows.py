@@ -255,7 +255,7 @@ class ArrayRows:
         return np.asarray(self.y)
 
     def _column(self) -> pa.ChunkedArray:
-        return as_column(self._labels(), "y", self.where)
+        return as_column(self._labels(), self.where)
 
 
 def as_table(arrays: Arrays, names: Sequence[str], target: Target | None, where: str) -> pa.Table:
@@ -266,7 +266,7 @@ def as_table(arrays: Arrays, names: Sequence[str], target: Target | None, where:
             f"the features of {where} have the shape {X.shape}, "
             f"but the schema describes {len(names)} columns"
         )
-    columns = {name: as_column(X[:, index], name, where) for index, name in enumerate(names)}
+    columns = {name: as_column(X[:, index], where) for index, name in enumerate(names)}
     if arrays.y is not None and target is not None:
         columns |= target.as_columns(arrays.y, where)
     return pa.table(columns)

@@ -112,12 +112,10 @@ def read_arrays(path: str | Path) -> Arrays:
         with _numpy_errors(path):
             return Arrays(np.load(path, allow_pickle=False))
     with _archive(path) as archive:
-        unknown = sorted(set(archive.files) - _ARRAY_KEYS)
-        if unknown or "X" not in archive.files:
-            found = ", ".join(printable(name) for name in archive.files[:12])
+        if "X" not in archive.files or not set(archive.files) <= _ARRAY_KEYS:
             raise DataError(
-                f"{_shown(path)} should hold X and y (and X_test, y_test) or named columns; "
-                f"it holds {found}"
+                f"{_shown(path)} should hold X and y (and X_test, y_test) and nothing else, or "
+                "named columns"
             )
         return Arrays(**{name: archive[name] for name in archive.files})
 
@@ -178,7 +176,7 @@ def _parquet_batches(path: Path) -> Iterator[pa.Table]:
 
 def _npz_columns(path: Path) -> Iterator[pa.Table]:
     with _archive(path) as archive:
-        columns = {name: as_column(archive[name], name, _shown(path)) for name in archive.files}
+        columns = {name: as_column(archive[name], _shown(path)) for name in archive.files}
     if len({len(column) for column in columns.values()}) > 1:
         raise DataError(f"the columns of {_shown(path)} differ in length")
     yield pa.table(columns)

@@ -1,7 +1,9 @@
 """Reading single columns of a table: as numbers, as texts, as classes.
 
 A table is a `pyarrow.Table`. Its cells are data and nothing else: a formula, a tag or an
-escape sequence is a text like any other. Messages name columns, never cell values.
+escape sequence is a text like any other. Messages never show cell values, and of column names
+only those that a schema, a run file or public rows gave: the first line of a file without a
+header is a private record.
 """
 
 from __future__ import annotations
@@ -99,8 +101,8 @@ def class_indices(
     lookup = [_position(text, position) for text in coded.dictionary.to_pylist()]
     if -1 in lookup:
         raise DataError(
-            f"column '{printable(name)}' of {where} holds a label that is none of the "
-            f"{len(classes)} classes {quoted(classes)}; list every class in the schema or run file"
+            f"column '{printable(name)}' of {where} holds a label that is none of the classes; "
+            "list every class in the schema or run file"
         )
     table = np.asarray(lookup, dtype=np.int64)
     return table[np.asarray(coded.indices, dtype=np.int64)] if len(coded) else table
@@ -128,29 +130,38 @@ def cells(column: pa.ChunkedArray) -> tuple[FloatArray, pa.ChunkedArray | None]:
 
 
 def require_columns(present: Iterable[str], needed: Sequence[str], where: str) -> None:
-    """Raise DataError unless all needed columns are there, once each and with a name."""
+    """Raise DataError unless all needed columns are there, once each and with a name.
+
+    Args:
+        present: the names that stand in the file; never shown.
+        needed: names from a schema, a run file or public rows.
+        where: what messages call the table.
+    """
     there = list(present)
     if len(set(there)) < len(there):
-        twice = sorted({name for name in there if there.count(name) > 1})
-        raise DataError(f"{where} has more than one column named {quoted(twice)}")
+        raise DataError(
+            f"{where} has columns of the same name; give each its own, and begin a CSV with a "
+            "line of names"
+        )
     if any(not name.strip() for name in there):
         raise DataError(f"{where} has a column without a name (a row index, perhaps?); remove it")
     absent = [name for name in needed if name not in set(there)]
     if absent:
-        raise DataError(f"{where} has no column {quoted(absent)}; it has {quoted(there)}")
+        raise DataError(
+            f"{where} has no column {quoted(absent)} among its {len(there)}; correct the name, or "
+            "begin the CSV with a line of names"
+        )
 
 
-def as_column(values: Any, name: str, where: str) -> pa.ChunkedArray:
+def as_column(values: Any, where: str) -> pa.ChunkedArray:
     """A one-dimensional NumPy array as a table column; NaN becomes missing."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise DataError(f"array '{printable(name)}' of {where} is not one-dimensional")
+        raise DataError(f"an array of {where} is not one-dimensional, as a column must be")
     try:
         return pa.chunked_array([pa.array(array, from_pandas=True)])
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
-        raise DataError(
-            f"array '{printable(name)}' of {where} holds neither numbers nor texts"
-        ) from None
+        raise DataError(f"an array of {where} holds neither numbers nor texts") from None
 
 
 def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
@@ -164,8 +175,8 @@ def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
     if _is_number(kind):
         return column
     raise DataError(
-        f"column '{printable(name)}' of {where} has the type {printable(kind)}, which is neither "
-        "number nor text; convert it first, or leave it out"
+        f"column '{printable(name)}' of {where} holds neither numbers nor texts; convert it "
+        "first, or leave it out"
     )
 
 

@@ -61,12 +61,9 @@ class Target:
     def as_columns(self, y: Labels, where: str) -> dict[str, pa.ChunkedArray]:
         """An array of labels as the columns of a table."""
         if not self.several:
-            return {self.columns[0]: as_column(y, self.columns[0], where)}
+            return {self.columns[0]: as_column(y, where)}
         matrix = label_matrix(y, len(self.columns), where)
-        return {
-            name: as_column(matrix[:, place], name, where)
-            for place, name in enumerate(self.columns)
-        }
+        return {name: as_column(matrix[:, place], where) for place, name in enumerate(self.columns)}
 
 
 def label_matrix(y: npt.ArrayLike, labels: int | None, where: str) -> IntArray:

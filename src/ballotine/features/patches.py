@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from torch.nn import functional
 
 from ballotine.errors import DataError, ParameterError
+from ballotine.neural.predicting import row_by_row
 from ballotine.types import FloatArray, Table
 
 CONTRAST = 0.003
@@ -33,7 +34,6 @@ ALIKE = 1e-6
 """Deviations below this are rounding errors."""
 SAMPLED = 60_000
 """Patches that typical ones are found among."""
-CHUNK = 128
 
 Floats = NDArray[np.float32]
 
@@ -110,13 +110,14 @@ class PatchFeatures(
         """Features of images, shape (rows, components)."""
         check_is_fitted(self, "directions_")
         X = validate_data(self, X, dtype=np.float32, reset=False)
-        parts = [
-            (self._regions(X[start : start + CHUNK]) - self.mean_)
-            / self.deviation_
-            @ self.directions_
-            for start in range(0, len(X), CHUNK)
-        ]
-        return np.concatenate(parts).astype(np.float64)
+        mean, deviation = torch.from_numpy(self.mean_), torch.from_numpy(self.deviation_)
+        directions = torch.from_numpy(np.ascontiguousarray(self.directions_.T))
+
+        def described(rows: torch.Tensor) -> torch.Tensor:
+            return functional.linear((self._activations(rows) - mean) / deviation, directions)
+
+        found: FloatArray = row_by_row(described, self._rows(X)).double().numpy()
+        return found
 
     @property
     def _n_features_out(self) -> int:
@@ -173,24 +174,32 @@ class PatchFeatures(
         return centres
 
     def _regions(self, X: Floats) -> Floats:
-        """How near each region comes to each typical patch."""
-        parts = [self._activations(X[start : start + CHUNK]) for start in range(0, len(X), CHUNK)]
-        return np.concatenate(parts)
+        """How near each region of each image comes to each typical patch."""
+        near: Floats = row_by_row(self._activations, self._rows(X)).numpy()
+        return near
 
-    def _activations(self, X: Floats) -> Floats:
-        _, height, width = self.shape
-        images = torch.from_numpy(self._images(X) / np.float32(self.scale_))
-        patches = functional.unfold(images, self.patch).transpose(1, 2)
+    def _rows(self, X: Floats) -> torch.Tensor:
+        return torch.from_numpy(self._images(X) / np.float32(self.scale_))
+
+    def _activations(self, images: torch.Tensor) -> torch.Tensor:
+        patches = functional.unfold(images, self.patch).transpose(1, 2).contiguous()
         centres = torch.from_numpy(self.centres_)
-        white = (_normalised(patches) - torch.from_numpy(self.middle_)) @ torch.from_numpy(
-            self.whitening_
+        white = functional.linear(
+            _normalised(patches) - torch.from_numpy(self.middle_),
+            torch.from_numpy(self.whitening_.T),
         )
-        distances = torch.cdist(white, centres, compute_mode="use_mm_for_euclid_dist")
+        distances = _distances(white, centres)
         near = functional.relu(distances.mean(dim=2, keepdim=True) - distances)
-        down, right = height - self.patch + 1, width - self.patch + 1
-        grid = near.transpose(1, 2).reshape(len(X), len(centres), down, right)
-        pooled: Floats = functional.adaptive_avg_pool2d(grid, self.regions).flatten(1).numpy()
-        return pooled
+        down, right = (side - self.patch + 1 for side in images.shape[2:])
+        grid = near.transpose(1, 2).reshape(len(images), len(centres), down, right)
+        return functional.adaptive_avg_pool2d(grid, self.regions).flatten(1)
+
+
+def _distances(points: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
+    """Euclidean, from each point to each centre, by |p|² + |c|² − 2 p·c."""
+    squares = functional.linear(points, -2 * centres, centres.square().sum(dim=1))
+    squares += points.square().sum(dim=-1, keepdim=True)
+    return squares.clamp(min=0).sqrt()
 
 
 def _normalised(patches: torch.Tensor) -> torch.Tensor:

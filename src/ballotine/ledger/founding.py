@@ -19,15 +19,24 @@ FORMAT = 2
 
 
 def bring_up_to_date(
-    store: Store, promise: Promise | None, fingerprint: Fingerprint | None
+    store: Store,
+    promise: Promise | None = None,
+    fingerprint: Fingerprint | None = None,
+    settled: Terms | None = None,
 ) -> None:
-    """Found a new ledger, bring an old one to this version, amend one that paid for nothing."""
+    """Found a new ledger, bring an old one to this version, amend one that paid for nothing.
+
+    Args:
+        store: its home.
+        promise: what is asked of it; None takes it as it is.
+        fingerprint: of its data, for a new one.
+        settled: the terms of that promise, where they are known already.
+    """
     with store.reading() as view:
         ready = not view.empty and view.current
         terms = _unspent_terms(view) if ready else None
-    settled = None
     if promise is not None and (not ready or (terms and promise.disagreement(terms))):
-        settled = promise.settle()  # this may take a while: nobody waits for us meanwhile
+        settled = settled or promise.settle()  # this may take a while: nobody waits for us
     elif ready:
         return
     with store.writing() as pen:

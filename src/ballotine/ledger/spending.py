@@ -16,10 +16,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ballotine.errors import LedgerMismatchError, LedgerTamperedError, ParameterError
-from ballotine.ledger.account import Account, Realised, Tab, counted, plain
+from ballotine.ledger.account import Account, Tab, counted
 from ballotine.ledger.binding import Binding, charge_from
-from ballotine.ledger.charge import EVERYONE, Charge, Count, Share
+from ballotine.ledger.charge import EVERYONE, Charge
 from ballotine.ledger.entries import Entry
+from ballotine.ledger.released import released_from
 from ballotine.ledger.terms import Mode, Terms, plan_order
 from ballotine.privacy.events import from_json
 from ballotine.types import FloatArray
@@ -270,7 +271,7 @@ class Spending:
     def _amend(self, entry: Entry) -> None:
         if self.bindings:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes its promise")
-        self.terms = Terms.from_dict(entry.payload)
+        self.terms, self.refused = Terms.from_dict(entry.payload), False
         self._start()
 
     def _migrate(self, _entry: Entry) -> None:
@@ -388,34 +389,6 @@ OLD_GROUPS = (
 
 def _dearest(charge: Charge) -> tuple[Any, ...]:
     return tuple({share.events: None for _, share in charge.shares})
-
-
-def released_from(payload: dict[str, Any], name: str, share: Share) -> tuple[Count, Realised]:
-    """How often each unit voted on recorded queries, and what that released."""
-    stored = payload["realised"]
-    if isinstance(stored, list):
-        stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
-    votes = _per_unit(stored[name]["votes"], share)
-    released: dict[Any, Count] = {}
-    for text, times in stored[name]["released"]:
-        event = from_json(text)
-        released[event] = released.get(event, 0) + _per_unit(times, share)
-    return votes, released
-
-
-def released_to(realised: Realised) -> list[list[Any]]:
-    """Released events as the ledger stores them: one number, or one per unit."""
-    return [[event.to_json(), plain(times)] for event, times in realised.items()]
-
-
-def _per_unit(stored: Any, share: Share) -> Count:
-    found = counted(stored)
-    if isinstance(found, int):
-        if share.units == 1:
-            return found
-    elif len(found) == share.units:
-        return found if share.units > 1 else int(found[0])
-    raise LedgerTamperedError("the ledger holds an impossible count")
 
 
 def _count(value: object) -> int:

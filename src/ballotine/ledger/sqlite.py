@@ -9,82 +9,40 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
 from ballotine.ledger.entries import Row
+from ballotine.ledger.sqlite_layout import (
+    MIGRATIONS,
+    VERSION,
+    WITH_ACCOUNTS,
+    expected,
+    layout,
+    statements,
+)
 from ballotine.ledger.store import Query, Stored
 
 LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
-
-_FIRST = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE entries (
-    seq INTEGER PRIMARY KEY,
-    kind TEXT NOT NULL,
-    time TEXT NOT NULL,
-    payload TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    hash TEXT NOT NULL
-);
-CREATE TABLE queries (
-    id BLOB PRIMARY KEY,
-    reserved INTEGER NOT NULL REFERENCES entries (seq),
-    recorded INTEGER REFERENCES entries (seq),
-    answer BLOB
-) WITHOUT ROWID;
-CREATE TRIGGER entries_stay BEFORE UPDATE ON entries
-    BEGIN SELECT RAISE (ABORT, 'ledger entries are append-only'); END;
-CREATE TRIGGER entries_remain BEFORE DELETE ON entries
-    BEGIN SELECT RAISE (ABORT, 'ledger entries are append-only'); END;
-CREATE TRIGGER queries_remain BEFORE DELETE ON queries
-    BEGIN SELECT RAISE (ABORT, 'reserved queries are never forgotten'); END;
-CREATE TRIGGER answers_stay BEFORE UPDATE ON queries WHEN OLD.answer IS NOT NULL
-    BEGIN SELECT RAISE (ABORT, 'an answer is given once'); END;
-"""
-
-_TURNS = "ALTER TABLE queries ADD COLUMN turn INTEGER NOT NULL DEFAULT 0;"
-
-_ACCOUNTS = """
-CREATE TABLE reservations (
-    id BLOB NOT NULL,
-    reserved INTEGER NOT NULL REFERENCES entries (seq),
-    account INTEGER NOT NULL,
-    turn INTEGER NOT NULL,
-    recorded INTEGER REFERENCES entries (seq),
-    answer BLOB,
-    idle INTEGER REFERENCES entries (seq),
-    fenced INTEGER REFERENCES entries (seq),
-    PRIMARY KEY (id, reserved)
-) WITHOUT ROWID;
-INSERT INTO reservations (id, reserved, account, turn, recorded, answer)
-    SELECT id, reserved, 0, turn, recorded, answer FROM queries;
-DROP TABLE queries;
-CREATE TRIGGER reservations_remain BEFORE DELETE ON reservations
-    BEGIN SELECT RAISE (ABORT, 'reserved queries are never forgotten'); END;
-CREATE TRIGGER reservations_stay BEFORE UPDATE ON reservations
-    WHEN OLD.answer IS NOT NULL OR OLD.fenced IS NOT NULL OR NEW.id != OLD.id
-    OR NEW.reserved != OLD.reserved OR NEW.account != OLD.account OR NEW.turn != OLD.turn
-    BEGIN SELECT RAISE (ABORT, 'a reservation is answered or fenced once'); END;
-"""
-
-MIGRATIONS = (_FIRST, _TURNS, _ACCOUNTS)
-"""Step i brings a file from version i to i + 1; steps are added, never edited."""
-VERSION = len(MIGRATIONS)
-WITH_ACCOUNTS = 3
-"""The first version in which a reservation says for whom it was made."""
 
 
 class SqliteStore:
     """A ledger's file, or a ledger in memory."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path | None, *, tidy: bool = False
+    ) -> None:
         self._connection = connection
         self._path = path
+        self._tidy = tidy
+
+    @staticmethod
+    def present(path: Path | None) -> bool:
+        """Whether there is anything at that place already."""
+        return path is not None and path.is_file() and path.stat().st_size > 0
 
     @classmethod
     def open(cls, path: Path | None, wait: float) -> SqliteStore:
@@ -103,14 +61,18 @@ class SqliteStore:
     @classmethod
     def read_only(cls, path: Path) -> SqliteStore:
         """For reading; where not even a lock can be written, as a file that never changes."""
-        if not path.is_file() or path.stat().st_size == 0:
+        if not cls.present(path):
             raise LedgerError(f"there is no ledger at {path}")
+        alone = not _beside(path, "-wal").exists() and not _beside(path, "-shm").exists()
+        pragmas = ("query_only = ON",)
         try:
-            return _guarded(_connected(path, "mode=ro"), path, ("query_only = ON",))
+            return _guarded(_connected(path, "mode=ro"), path, pragmas, tidy=alone)
+        except LedgerBusyError:
+            raise
         except LedgerError:
-            if path.with_name(path.name + "-wal").exists():
+            if _unfinished(path):
                 raise
-            return _guarded(_connected(path, "immutable=1"), path, ("query_only = ON",))
+            return _guarded(_connected(path, "immutable=1"), path, pragmas)
 
     @classmethod
     def of_image(cls, image: bytes) -> SqliteStore:
@@ -157,6 +119,9 @@ class SqliteStore:
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
+        if self._tidy and self._path is not None:
+            _tidy_up(self._path)
+            self._tidy = False
 
     def _version(self) -> int:
         """The layout's version, after a look at every table and trigger.
@@ -169,7 +134,7 @@ class SqliteStore:
                 f"the ledger {self._path} was written by a newer Ballotine (schema {version}, "
                 f"this one knows {VERSION}); upgrade Ballotine"
             )
-        if _layout(self._connection) != _expected(version):
+        if version < 0 or layout(self._connection) != expected(version):
             raise LedgerTamperedError(
                 f"{self._path or 'the ledger in memory'} is not a ledger, or its tables were "
                 "changed by hand; restore the untouched file, and answer nothing from this one"
@@ -294,7 +259,7 @@ class SqlitePen(SqliteView):
     def upgrade(self, seq: int) -> None:
         """Bring the layout up to date; what older versions left pending is fenced."""
         for step in MIGRATIONS[self.version :]:
-            for statement in _split(step):
+            for statement in statements(step):
                 self.connection.execute(statement)
         self.connection.execute(f"PRAGMA user_version = {VERSION}")
         if self.version:
@@ -360,22 +325,53 @@ def translated(path: Path | None) -> Iterator[None]:
 
 
 def _guarded(
-    connection: sqlite3.Connection, path: Path | None, pragmas: Sequence[str]
+    connection: sqlite3.Connection,
+    path: Path | None,
+    pragmas: Sequence[str],
+    *,
+    tidy: bool = False,
 ) -> SqliteStore:
-    """A store whose file is one of ours, or empty; else the connection is closed again."""
-    store = SqliteStore(connection, path)
+    """A store whose file is one of ours, or empty; else it is closed again."""
+    store = SqliteStore(connection, path, tidy=tidy)
     try:
         with translated(path):
             # Functions of the file's own schema may not call anything with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
+            store._version()  # before anything is set: a stranger's file is not ours to change
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
-            store._version()
     except BaseException:
-        connection.close()
+        store.close()
         raise
     return store
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    real = path.resolve()
+    return real.with_name(real.name + suffix)
+
+
+def _unfinished(path: Path) -> bool:
+    """Whether a writer left something beside the file that belongs into it."""
+    found = [_beside(path, suffix) for suffix in ("-wal", "-journal")]
+    return any(file.exists() and file.stat().st_size for file in found)
+
+
+def _tidy_up(path: Path) -> None:
+    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
+
+    The last connection that may write removes them when it ends, unless somebody else has
+    come: only SQLite can tell. It has nothing to write into the ledger.
+    """
+    if _unfinished(path) or not _beside(path, "-wal").exists():
+        return
+    with suppress(sqlite3.Error):
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
+        )
+        with closing(connection):
+            connection.execute("PRAGMA schema_version").fetchone()
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:
@@ -398,32 +394,3 @@ def _create_private(path: Path) -> None:
             "choose a folder that exists and that you may write to"
         ) from problem
     os.close(descriptor)
-
-
-def _split(script: str) -> Iterator[str]:
-    """Statements one by one: executescript would commit behind our back."""
-    statement = ""
-    for line in script.splitlines(keepends=True):
-        statement += line
-        if sqlite3.complete_statement(statement):
-            yield statement
-            statement = ""
-
-
-def _layout(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
-    """Every table, index, trigger and view, as it was declared."""
-    text = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
-    return connection.execute(text).fetchall()
-
-
-@cache
-def _expected(version: int) -> list[tuple[object, ...]]:
-    """The layout of a file that was brought to that version step by step, as all were."""
-    scratch = sqlite3.connect(":memory:", isolation_level=None)
-    try:
-        for step in MIGRATIONS[:version]:
-            for statement in _split(step):
-                scratch.execute(statement)
-        return _layout(scratch)
-    finally:
-        scratch.close()

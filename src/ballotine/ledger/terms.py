@@ -97,7 +97,10 @@ class Terms:
         asked = (self.budgets, self.mode, self.queries)
         if asked == (stored.budgets, stored.mode, stored.queries):
             return None
-        return f"it promises {stored} for its data set and cannot be opened with {self}"
+        return (
+            f"it promises {stored} for its data set and cannot be opened with {self}, because a "
+            "budget belongs to the data and not to a run"
+        )
 
     @property
     def loosest(self) -> Budget:

@@ -15,9 +15,9 @@ from torch import nn
 
 from ballotine.errors import ParameterError
 from ballotine.neural.augment import make_augment
-from ballotine.neural.order import pooled_first
+from ballotine.neural.predicting import check_network, probabilities
 from ballotine.neural.targets import Targets, check_thresholds, own_thresholds, read_targets
-from ballotine.neural.training import Schedule, logits_of, seeded, train
+from ballotine.neural.training import Schedule, seeded, train
 from ballotine.neural.zoo import make_module
 from ballotine.types import FloatArray, Labels, Table
 
@@ -97,7 +97,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             with seeded(seed) as generator:
                 module = self._new_module()
                 inputs, codes = self._inputs(X), targets.codes.to(self._device())
-                _check_outputs(module, inputs, targets.outputs)
+                check_network(module, inputs, targets.outputs)
                 goes_on = _Patience(self.patience).goes_on
                 train(module, inputs, codes, schedule, generator, augment, goes_on)
             self.state_ = {name: value.cpu().numpy() for name, value in module.state_dict().items()}
@@ -136,9 +136,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _probabilities(self, X: Table) -> FloatArray:
         if not self.state_:
             return np.ones((len(X), 1))
-        logits = logits_of(pooled_first(self.module().eval()), self._inputs(X)).double()
-        chances = torch.sigmoid(logits) if self.multilabel_ else torch.softmax(logits, dim=1)
-        result: FloatArray = chances.cpu().numpy()
+        found = probabilities(self.module(), self._inputs(X), several=self.multilabel_)
+        result: FloatArray = found.cpu().numpy()
         return result
 
     def _schedule(self) -> Schedule:
@@ -217,11 +216,3 @@ class _Patience:
         self._since = 0 if loss < self._best else self._since + 1
         self._best = min(self._best, loss)
         return self._since < self._epochs
-
-
-def _check_outputs(module: nn.Module, inputs: torch.Tensor, outputs: int) -> None:
-    found = tuple(logits_of(module, inputs[:1]).shape)
-    if found != (1, outputs):
-        raise ParameterError(
-            f"the network gives {found[1:]} for one input; it must give {outputs} logits"
-        )

@@ -18,9 +18,6 @@ MISSING = -1
 """In targets with several labels: not known, and not learnt from."""
 
 
-CACHED = 64
-"""Rows at once when a processor predicts: what a layer gives to the next stays in its cache."""
-
 DIVERGED = "the loss is not a number any more; use a smaller learning rate or check the input"
 
 
@@ -146,15 +143,6 @@ def batches(rows: int, size: int, generator: torch.Generator) -> Iterator[torch.
     for end in ends:
         yield order[start:end]
         start = end
-
-
-@torch.inference_mode()
-def logits_of(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
-    """The module's logits for all rows, a few at a time, in evaluation mode."""
-    module.eval()
-    batch = CACHED if inputs.is_cpu else 1024
-    parts = [module(inputs[at : at + batch]).float() for at in range(0, len(inputs), batch)]
-    return torch.cat(parts)
 
 
 @contextmanager

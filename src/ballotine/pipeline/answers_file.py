@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from ballotine.types import IntArray
 from ballotine.voting import Answers
 
 
-def write_answers(path: Path, answers: Answers, first: IntArray) -> None:
+def write_answers(stream: BinaryIO, answers: Answers, first: IntArray) -> None:
     """One line per public row, in the pool's order.
 
     The column ``repeats`` names the row that asked the same query before (from ``first``, see
@@ -29,7 +29,7 @@ def write_answers(path: Path, answers: Answers, first: IntArray) -> None:
         "status": pa.array(status.tolist(), pa.string()),
         "repeats": pa.array(first, pa.int64(), mask=first == rows),
     }
-    pq.write_table(pa.table(columns | _answers(answers)), path)
+    pq.write_table(pa.table(columns | _answers(answers)), stream)
 
 
 def _answers(answers: Answers) -> dict[str, pa.Array]:

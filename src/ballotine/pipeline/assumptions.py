@@ -34,6 +34,11 @@ PUBLIC_FROM_PRIVATE = (
     "the public rows were taken out of the private file, by a choice that does not look at "
     "them; they are protected no longer, and the guarantee speaks of the rows that stay private"
 )
+TEST_FROM_PRIVATE = (
+    "the test rows were taken out of the private file, by a choice that does not look at them; "
+    "what is measured on them is released as it is, they are protected no longer, and the "
+    "guarantee speaks of the rows that stay private"
+)
 PREPARED_ELSEWHERE = (
     "the arrays were used as given; if their features were prepared with statistics of all "
     "private records (scaling, selection, embeddings), that is not counted"

@@ -138,9 +138,9 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
         records = records_of(X, label_words(codes if codes.ndim == 2 else self.classes_[codes]))
         self.ledger_ = self._ledger(records)
-        if not self.noise_.seeded:  # whose teachers are new, and have answered nothing yet
-            self.procedure_.require_affordable(self.ledger_)
         self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
+        # Without a seed the teachers are new, and have answered nothing yet.
+        self.procedure_.require_room(self.ledger_, self._groups, begun=self.noise_.seeded)
         self.ensemble_ = train_ensemble(
             self.procedure_,
             KNeighborsClassifier(1) if self.teacher is None else self.teacher,

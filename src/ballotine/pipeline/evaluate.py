@@ -1,4 +1,4 @@
-"""How good the student is, on labelled public rows; and what only experiments may know."""
+"""How good the student is, on labelled test rows; and what only experiments may know."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRESENT = 0.5
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Student against labelled public rows.
+    """Student against labelled test rows.
 
     Attributes:
         rows: how many rows it was measured on.
@@ -49,7 +49,7 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class LabelEvaluation:
-    """A student of several labels against labelled public rows.
+    """A student of several labels against labelled test rows.
 
     Attributes:
         rows: how many rows it was measured on.
@@ -74,7 +74,7 @@ class LabelEvaluation:
 
 
 def evaluate(student: Student, X: Table, y: IntArray) -> Evaluation | LabelEvaluation:
-    """Measure a student on labelled public rows."""
+    """Measure a student on labelled test rows."""
     predicted = student.model.predict(X)
     if y.ndim == 2:
         return _evaluate_labels(predicted, student.model.predict_proba(X), y)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from dataclasses import dataclass
 from datetime import datetime
+from io import TextIOWrapper
 from pathlib import Path
 
 from ballotine.errors import RunFolderError
-from ballotine.files import write_atomic
+from ballotine.files import OWNER_ONLY, write_atomic
 from ballotine.pipeline.runfile import RunFile
 
+APPENDED = os.O_CREAT | os.O_APPEND | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
@@ -114,7 +117,7 @@ def create_folder(settings: RunFile) -> RunFolder:
         ) from None
     except OSError as problem:
         raise RunFolderError(f"{root} cannot be made: {problem.strerror}") from problem
-    write_atomic(folder.runfile, settings.to_toml())
+    write_atomic(folder.runfile, settings.to_toml(), private=True)
     return folder
 
 
@@ -139,10 +142,28 @@ def open_log(folder: RunFolder) -> logging.Logger:
     logger = close_log()
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    handler = logging.FileHandler(folder.log, encoding="utf-8")
+    handler = OwnersLog(folder.log)
     handler.setFormatter(logging.Formatter(LOG_FORMAT))
     logger.addHandler(handler)
     return logger
+
+
+class OwnersLog(logging.FileHandler):
+    """A log that only its owner can read, also if an earlier version made it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8")
+
+    def _open(self) -> TextIOWrapper:
+        try:
+            descriptor = os.open(self.baseFilename, APPENDED, OWNER_ONLY)
+            if hasattr(os, "fchmod"):  # where files have modes
+                os.fchmod(descriptor, OWNER_ONLY)
+        except OSError as problem:
+            raise RunFolderError(
+                f"{self.baseFilename} cannot be written: {problem.strerror}"
+            ) from problem
+        return os.fdopen(descriptor, "a", encoding=self.encoding)
 
 
 def close_log() -> logging.Logger:

@@ -50,7 +50,9 @@ def forget(folder: RunFolder, what: Path) -> None:
 def keep_ballots(folder: RunFolder, ballots: Table, mark: str) -> None:
     """Save ballots for a later resumption."""
     forget(folder, folder.ballots)
-    produce_atomic(folder.ballots, lambda partial: _save(partial, ballots), private=True)
+    produce_atomic(
+        folder.ballots, lambda stream: np.save(stream, ballots, allow_pickle=False), private=True
+    )
     keep(folder, folder.ballots, mark)
 
 
@@ -75,8 +77,3 @@ def claim_teachers(folder: RunFolder, mark: str) -> None:
         )
     if not note.is_file():
         keep(folder, folder.teachers, mark)
-
-
-def _save(path: Path, array: Table) -> None:
-    with path.open("wb") as stream:  # a name would get ".npy" appended
-        np.save(stream, array, allow_pickle=False)

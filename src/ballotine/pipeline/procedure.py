@@ -23,7 +23,7 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray, Labels
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Plan, Rules
 from ballotine.voting.individual import Scheme, group_numbers
-from ballotine.voting.session import RECORDS
+from ballotine.voting.session import RECORDS, require_ledger
 
 WHOLE_VOTES = (GNMax, ConfidentGNMax)
 """Mechanisms that can weigh votes, and whose data-dependent ε can be published."""
@@ -208,10 +208,17 @@ class Procedure:
             return ""
         return RECORDS + records.grouped(groups, group_key(ledger))
 
-    def require_affordable(self, ledger: Ledger) -> None:
-        """Refuse, before anybody is trained, a budget that allows not even one answer."""
-        if self.rules.mode is not Mode.STRICT:
+    def require_room(self, ledger: Ledger, groups: str, *, begun: bool) -> None:
+        """Refuse, before anybody is trained, a ledger that will not pay for a single answer.
+
+        Args:
+            ledger: of these records.
+            groups: from `groups_mark`.
+            begun: whether it may hold answers of this very ensemble, which cost nothing more.
+        """
+        require_ledger(self.rules, ledger, groups)
+        if begun or self.rules.mode is not Mode.STRICT:
             return
-        binding = self.rules.binding()
+        binding = self.rules.binding(groups=groups)
         if not ledger.spending().affordable(binding, 1):
             raise ledger.refusal(binding)

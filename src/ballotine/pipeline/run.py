@@ -21,6 +21,7 @@ from ballotine.pipeline.answers_file import write_answers
 from ballotine.pipeline.assumptions import (
     PREPARED_ELSEWHERE,
     PUBLIC_FROM_PRIVATE,
+    TEST_FROM_PRIVATE,
     make_guarantee,
 )
 from ballotine.pipeline.counting import Counts, first_places
@@ -125,9 +126,9 @@ class Run:
         seen = see(self.settings.features, dataset, self.progress)
         ledger = self._open_ledger(dataset, procedure)
         try:
-            if self.folder.root.name not in ledger.spending().runs:
-                procedure.require_affordable(ledger)
             groups = procedure.groups_mark(ledger, dataset.records, dataset.groups)
+            begun = self.folder.root.name in ledger.spending().runs
+            procedure.require_room(ledger, groups, begun=begun)
         except BaseException:
             ledger.close()
             raise
@@ -348,6 +349,8 @@ def _extra_assumptions(dataset: Dataset, procedure: Procedure) -> tuple[str, ...
     found = list(procedure.assumptions)
     if dataset.public_from == "rows of the private file":
         found.append(PUBLIC_FROM_PRIVATE)
+    if dataset.test_from == "rows of the private file":
+        found.append(TEST_FROM_PRIVATE)
     if dataset.preprocessing_from == "none":
         found.append(PREPARED_ELSEWHERE)
     return tuple(found)

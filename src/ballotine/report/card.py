@@ -1,7 +1,8 @@
 """The privacy card: everything about a run that may be shown, in one dictionary.
 
 Nothing here may depend on private data beyond what the ledger charged: the card is made
-from the configuration, the released answers, labelled public rows and the ledger.
+from the configuration, the released answers, labelled test rows and the ledger. Test rows that
+were taken out of the private file are protected no longer, and the guarantee says so.
 """
 
 from __future__ import annotations
@@ -118,6 +119,7 @@ def _data(result: RunResult) -> dict[str, Any]:
         "classes": list(dataset.classes),
         "classes_from": dataset.classes_from,
         "preprocessing_from": dataset.preprocessing_from,
+        "test_from": dataset.test_from,
     }
 
 

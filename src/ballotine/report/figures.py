@@ -253,7 +253,7 @@ def answers(by_class: Mapping[str, int]) -> Figure:
 
 
 def recall(per_class: Sequence[Mapping[str, Any]]) -> Figure:
-    """The share of each class's labelled public rows that the student gets right."""
+    """The share of each class's test rows that the student gets right."""
     return bars(
         [row["class"] for row in per_class],
         [100 * (row["recall"] or 0) for row in per_class],

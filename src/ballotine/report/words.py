@@ -121,6 +121,13 @@ def listed(items: list[str]) -> str:
     return ", ".join(items) or NOTHING
 
 
+def tested_rows(origin: object) -> str:
+    """What the rows are called on which a student was measured."""
+    if origin == "rows of the private file":
+        return "labelled rows taken out of the private file"
+    return "labelled public rows"
+
+
 def repeated(count: int) -> str:
     """Why there are more rows than queries, in a sentence; nothing if there are not."""
     if count == 0:

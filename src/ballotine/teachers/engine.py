@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
@@ -13,7 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ballotine.errors import BallotineError, ParameterError
 from ballotine.teachers.ray_engine import RayEngine
 from ballotine.teachers.shared import Shared
-from ballotine.teachers.worker import ONE_THREAD, one_thread, work_on
+from ballotine.teachers.worker import ONE_THREAD, begin, one_thread, work_on
 
 __all__ = ["Engine", "LocalEngine", "Lost", "RayEngine", "WorkerLostError", "make_engine"]
 
@@ -24,6 +27,7 @@ Lost = Callable[[Any, str], Any]
 
 ATTEMPTS = 3
 IDLE_SECONDS = 60
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows knows the latter only, and means it
 
 _workers: dict[int, Any] = {}
 """Processes that wait for work, kept from one call to the next: starting one takes seconds."""
@@ -126,14 +130,19 @@ class _Spread(Generic[Task, Result]):
 
     def results(self) -> Iterator[Result]:
         """All results; before one is handed out, its worker has the next task."""
-        self._give_work()
-        while self._running:
-            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
-            ended = [(future, self._running.pop(future)) for future in done]
-            self._idle += [run.slot for _, run in ended]
-            results = [found for future, run in ended for found in self._result(future, run)]
+        try:
             self._give_work()
-            yield from results
+            while self._running:
+                done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+                ended = [(future, self._running.pop(future)) for future in done]
+                self._idle += [run.slot for _, run in ended]
+                results = [found for future, run in ended for found in self._result(future, run)]
+                self._give_work()
+                yield from results
+        finally:
+            # An error, an interruption, or nobody wants the rest: nobody waits for these.
+            for run in self._running.values():
+                _end(run.slot)
 
     def _give_work(self) -> None:
         while self._idle:
@@ -173,11 +182,23 @@ def _submit(slot: int, work: Shared[Callable[[Task], Result]], task: Task) -> Fu
     return future
 
 
+def _end(slot: int) -> None:
+    """Kill the worker of a slot, whatever it is doing."""
+    if (worker := _workers.pop(slot, None)) is not None:
+        # The pool sees that it is broken and cleans up; its own way to kill workers loses track
+        # of tasks that wait (KeyError in its thread).
+        for pid in list(worker._processes):
+            with suppress(ProcessLookupError):
+                os.kill(pid, KILL)
+
+
 def _worker(slot: int) -> Any:
     from joblib.externals.loky import ProcessPoolExecutor
 
     if slot not in _workers:
-        _workers[slot] = ProcessPoolExecutor(1, timeout=IDLE_SECONDS, env=ONE_THREAD)
+        _workers[slot] = ProcessPoolExecutor(
+            1, timeout=IDLE_SECONDS, env=ONE_THREAD, initializer=begin, initargs=(os.getpid(),)
+        )
     return _workers[slot]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any, TypeVar
@@ -68,10 +70,14 @@ class RayEngine:
         ray = self._ray
         quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
         if not ray.is_initialized():
+            handler = signal.getsignal(signal.SIGTERM)
             if self.address is None or self.address == "local":
                 ray.init(address="local", num_cpus=self.n_jobs, **quiet)
             else:
                 self._join()
+            # Ray takes SIGTERM for itself; whoever decided before what it means, decides.
+            if callable(handler) and threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGTERM, handler)
         processors = int(ray.cluster_resources().get("CPU", 1))
         # One more per processor than can run: none waits while a result travels.
         return self.n_jobs or 2 * max(processors, 1)

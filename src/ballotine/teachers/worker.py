@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -21,7 +25,26 @@ ONE_THREAD = dict.fromkeys(
 )
 """The environment of a worker: libraries read it when they are loaded."""
 
+LOOK_SECONDS = 0.5
+"""How often a worker looks whether its parent is still there."""
+
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # the names that malloc.h gives
+
+
+def begin(parent: int) -> None:
+    """What a worker of this machine does first: it belongs to its parent, alive or dead.
+
+    A Ctrl-C reaches every process of a terminal; what it means is the parent's to decide. A
+    parent that was killed cannot end its workers, so they look for themselves.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+
+
+def _leave_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(LOOK_SECONDS)
+    os._exit(1)
 
 
 def work_on(work: Shared[Callable[[Task], Result]], task: Task) -> Result:

@@ -161,15 +161,15 @@ class FixedPromise:
             return f"it is in {stored.mode} mode, not in fixed mode"
         plan = Publication.from_json(stored.plan)
         pairs = (
-            ("queries", stored.queries, self.queries),
+            ("number of queries", stored.queries, self.queries),
             ("δ", stored.loosest.delta, self.delta),
-            ("teachers", plan.teachers, self.teachers),
-            ("classes", plan.classes, self.classes),
-            ("mechanism", stored.mechanism, self.mechanism.describe()),
+            ("number of teachers", plan.teachers, self.teachers),
+            ("number of classes", plan.classes, self.classes),
+            ("mechanism", stored.mechanism or "unknown", self.mechanism.describe()),
         )
         for name, fixed, asked in pairs:
             if fixed != asked:
-                return f"its {name} were fixed beforehand as {fixed or 'unknown'}, not {asked}"
+                return f"its {name} was fixed beforehand as {fixed}, and {asked} is asked for"
         return None
 
 

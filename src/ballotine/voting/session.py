@@ -174,23 +174,13 @@ class Session:
             )
         if len(self.names) != rules.classes:
             raise ParameterError(f"{rules.classes} classes need as many names")
-        reason = rules.promise().disagreement(self.ledger.terms)
-        if reason is not None:
-            raise LedgerMismatchError(f"the ledger does not fit: {reason}; nothing was charged")
+        require_ledger(rules, self.ledger, self.binding.groups)
         if rules.mode is Mode.FIXED and len(self._pool or ()) != rules.queries:
             raise ParameterError(
                 f"{rules.queries} queries were fixed beforehand, and {len(self._pool or ())} "
                 "different rows are given; give all of them at once"
             )
-        spending = self.ledger.spending()
-        spending.require(self.binding)
-        known = {b.groups for b in spending.bindings.values() if b.groups.startswith(RECORDS)}
-        if self.binding.groups.startswith(RECORDS) and known - {self.binding.groups}:
-            raise LedgerMismatchError(
-                "records are in other groups than when this ledger first charged them, and a "
-                "record's group is part of the promise to it; nothing was charged. Restore the "
-                "groups, or give the records a new ledger whose budgets add to this one's"
-            )
+        self.ledger.spending().require(self.binding)
 
     def _ids(self, keys: Sequence[bytes]) -> list[bytes]:
         return self.rules.query_ids(keys, self.voters.identity)
@@ -259,6 +249,26 @@ class Session:
         kept = np.array([places[query] for query in grant.ids], dtype=np.int64)
         some = self.voters.ballots(rows[kept]) if isinstance(votes, Tallies) else votes[kept]
         return self._tallied(some, grant.turns)
+
+
+def require_ledger(rules: Rules, ledger: Ledger, groups: str = "") -> None:
+    """Refuse a ledger that promises something else, or knows records in other groups.
+
+    Args:
+        rules: how votes are to be charged.
+        ledger: where.
+        groups: a keyed hash of every record's group, where they have budgets of their own.
+    """
+    reason = rules.promise().disagreement(ledger.terms)
+    if reason is not None:
+        raise LedgerMismatchError(f"the ledger does not fit: {reason}; nothing was charged")
+    known = {binding.groups for binding in ledger.spending().bindings.values()}
+    if groups.startswith(RECORDS) and any(k.startswith(RECORDS) for k in known - {groups}):
+        raise LedgerMismatchError(
+            "records are in other groups than when this ledger first charged them, and a "
+            "record's group is part of the promise to it; nothing was charged. Restore the "
+            "groups, or give the records a new ledger whose budgets add to this one's"
+        )
 
 
 def whole_numbers(ballots: Table) -> IntArray:

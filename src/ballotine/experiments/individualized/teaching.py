@@ -50,7 +50,7 @@ def ballots(
         found = _train(setting, pool, shares, asked, seed)
         if kept is not None:
             kept.parent.mkdir(parents=True, exist_ok=True)
-            produce_atomic(kept, partial(_save, votes=found))
+            produce_atomic(kept, partial(np.savez_compressed, votes=found))
     return found
 
 
@@ -104,8 +104,3 @@ def _load(path: Path | None, shape: tuple[int, int]) -> Ballots | None:
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     return votes if votes.shape == shape and votes.dtype == np.uint8 else None
-
-
-def _save(path: Path, votes: Ballots) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(file, votes=votes)

@@ -6,7 +6,6 @@ import hashlib
 import json
 import warnings
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -172,14 +171,10 @@ def kept_probabilities(
         return kept
     thought = _probabilities(records, teachers, seed, setting)
     path.parent.mkdir(parents=True, exist_ok=True)
-    produce_atomic(path, lambda partial: _save(partial, thought), private=True)
+    produce_atomic(
+        path, lambda stream: np.savez_compressed(stream, probabilities=thought), private=True
+    )
     return thought
-
-
-def _save(path: Path, thought: Probabilities) -> None:
-    # Given a name instead of a file, NumPy would append its own extension.
-    with path.open("wb") as file:
-        np.savez_compressed(file, probabilities=thought)
 
 
 def secret_for(purpose: str, seed: int) -> bytes:

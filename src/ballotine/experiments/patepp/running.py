@@ -55,8 +55,9 @@ def results(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[Result]
             known[which] = kept
     chains = _chains([which for which in dict.fromkeys(cases) if which not in known])
     if setting.jobs == 1 or len(chains) == 1:
-        for chain in chains:
-            known |= _train_chain(setting, pool, chain)
+        # One thread, as workers have: trainings round differently with another number.
+        for found in LocalEngine(1).map(partial(_train_chain, setting, pool), chains):
+            known |= found
     elif chains:
         work = partial(_train_chain, replace(setting, progress=Silent()), pool)
         with setting.progress.stage("students", sum(map(len, chains))) as advance:

@@ -7,7 +7,7 @@ import zipfile
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from sklearn.svm import SVC
@@ -169,11 +169,10 @@ def _load(path: Path | None) -> Ensemble | None:
         return None
 
 
-def _save(path: Path, found: Ensemble) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(
-            file,
-            ballots=found.ballots.astype(np.uint8),
-            patches=found.patches,
-            patches_test=found.patches_test,
-        )
+def _save(stream: BinaryIO, found: Ensemble) -> None:
+    np.savez_compressed(
+        stream,
+        ballots=found.ballots.astype(np.uint8),
+        patches=found.patches,
+        patches_test=found.patches_test,
+    )

@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.experiments.student.accounting import Course, Relation, Steps, epsilon, noise_for
+from ballotine.neural.predicting import probabilities
 from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, make_module
 from ballotine.privacy.guarantee import Budget
@@ -81,9 +82,7 @@ class Trained:
 
     def predict_proba(self, X: Table) -> FloatArray:
         """Probabilities of labels or classes, shape (rows, outputs)."""
-        with torch.no_grad():
-            logits = self.net(_tensor(X)).double()
-        found = torch.sigmoid(logits) if self.several else torch.softmax(logits, dim=1)
+        found = probabilities(self.net, _tensor(X), several=self.several)
         return np.asarray(found.numpy(), dtype=np.float64)
 
     def predict(self, X: Table) -> IntArray:

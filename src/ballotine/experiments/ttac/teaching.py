@@ -102,9 +102,4 @@ def keep_votes(path: Path | None, votes: IntArray) -> None:
     """Keep votes for the next table."""
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        produce_atomic(path, partial(_save, votes=votes.astype(np.uint8)))
-
-
-def _save(path: Path, votes: IntArray) -> None:
-    with path.open("wb") as file:
-        np.savez_compressed(file, votes=votes)
+        produce_atomic(path, partial(np.savez_compressed, votes=votes.astype(np.uint8)))

@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, check_random_state, valida
 from torch import nn
 
 from ballotine.errors import DataError, ParameterError
-from ballotine.neural.order import pooled_first
-from ballotine.neural.training import MISSING, logits_of, seeded
+from ballotine.neural.predicting import check_network, probabilities
+from ballotine.neural.training import MISSING, seeded
 from ballotine.neural.zoo import make_module
 from ballotine.students.neural.augment import choose
 from ballotine.students.neural.checkpoint import Checkpoint, checked_path
@@ -24,7 +24,6 @@ from ballotine.students.neural.course import Course
 from ballotine.students.neural.identity import training_name
 from ballotine.students.neural.learner import Learner, Setting
 from ballotine.students.neural.loop import OnEpoch, Outcome, run
-from ballotine.students.neural.losses import chances
 from ballotine.students.neural.pools import Answers, input_shape, make_pools, read_answers
 from ballotine.types import FloatArray, Labels, Table
 
@@ -143,10 +142,10 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Table) -> Labels:
         """Classes; for several labels 0/1, shape (rows, labels)."""
-        probabilities = self.predict_proba(X)
+        thought = self.predict_proba(X)
         if self.multilabel_:
-            return (probabilities > 0.5).astype(np.int64)
-        classes: Labels = self.classes_[probabilities.argmax(axis=1)]
+            return (thought > 0.5).astype(np.int64)
+        classes: Labels = self.classes_[thought.argmax(axis=1)]
         return classes
 
     def predict_proba(self, X: Table) -> FloatArray:
@@ -155,11 +154,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float32, reset=False)
         rows = np.require(X, np.float32, ["C", "W"])
         inputs = torch.from_numpy(rows).reshape(-1, *self._shape()).to(self._device())
-        nets = self.networks()
-        parts = [
-            chances(logits_of(pooled_first(net.eval()), inputs).double(), self.multilabel_)
-            for net in nets
-        ]
+        parts = [probabilities(net, inputs, several=self.multilabel_) for net in self.networks()]
         result: FloatArray = (sum(parts[1:], parts[0]) / len(parts)).cpu().numpy()
         return np.where(np.isnan(self.constants_), result, self.constants_)
 
@@ -236,11 +231,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A network like those that will learn."""
         with torch.random.fork_rng():
             net = self._make_net()
-            found = tuple(logits_of(net, setting.pools.inputs[:1]).shape)
-        if found != (1, self.n_outputs_):
-            raise ParameterError(
-                f"the network gives {found[1:]} for one row; it must give {self.n_outputs_} logits"
-            )
+            check_network(net, setting.pools.inputs, self.n_outputs_)
         return net
 
     def _device(self) -> torch.device:

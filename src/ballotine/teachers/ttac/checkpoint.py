@@ -62,7 +62,7 @@ class Checkpoint:
         if state.done % self._every and state.done < rounds:
             return
         arrays = {**_arrays(state), "name": np.frombuffer(self._name, dtype=np.uint8)}
-        produce_atomic(self._path, lambda partial: _write(partial, arrays), private=True)
+        produce_atomic(self._path, lambda stream: np.savez(stream, **arrays), private=True)
 
 
 def _arrays(state: State) -> dict[str, Any]:
@@ -101,8 +101,3 @@ def _state(arrays: dict[str, Any]) -> State:
         arrays["broken"],
         tuple(float(loss) for loss in arrays["losses"]),
     )
-
-
-def _write(path: Path, arrays: dict[str, Any]) -> None:
-    with path.open("wb") as file:
-        np.savez(file, **arrays)

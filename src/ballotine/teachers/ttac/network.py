@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from ballotine.neural.training import logits_of, seeded
+from ballotine.neural.predicting import probabilities
+from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, Shape, make_module
 from ballotine.teachers.ttac.local import Buffers, Weights, restore
 from ballotine.types import FloatArray, IntArray, Table
@@ -55,8 +56,8 @@ class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             module = make_module(self.network, tuple(self.shape), self.outputs)
         restore(module, self.weights, self.buffers)
         rows = torch.from_numpy(np.ascontiguousarray(X, dtype=np.float32))
-        logits = logits_of(module, rows.reshape(len(X), *self.shape))
-        chances: FloatArray = torch.softmax(logits, dim=1).double().numpy()
+        inputs = rows.reshape(len(X), *self.shape)
+        chances: FloatArray = probabilities(module, inputs, several=False).numpy()
         return chances
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -157,7 +156,7 @@ class PrivateRounds:
         path = self._path(name)
         if path is not None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            produce_atomic(path, partial(_write, mean=mean), private=True)
+            produce_atomic(path, lambda stream: np.save(stream, mean), private=True)
 
 
 def clipped(moves: Weights, clip: float) -> FloatArray:
@@ -173,8 +172,3 @@ def clipped(moves: Weights, clip: float) -> FloatArray:
 
 def _damaged(path: Path) -> str:
     return f"{path.name} does not hold a round of this training; remove it to pay for it again"
-
-
-def _write(path: Path, mean: Weights) -> None:
-    with path.open("wb") as file:
-        np.save(file, mean)

@@ -50,11 +50,9 @@ def parse_budgets(text: str, groups: Sequence[str]) -> dict[str, float]:
     elif len(parts) == len(groups):
         given = dict(zip(groups, parts, strict=True))
     else:
-        raise ParameterError(
-            f"{len(parts)} budgets for {len(groups)} groups: {', '.join(groups)}; give one each"
-        )
+        raise ParameterError(f"{len(parts)} budgets for {len(groups)} groups; give one each")
     if set(given) != set(groups):
-        raise ParameterError(f"give one budget to each group: {', '.join(groups)}")
+        raise ParameterError("give one budget to each group of the file, by its name")
     return {name: budget_of(value) for name, value in given.items()}
 
 
@@ -109,7 +107,7 @@ def _weighted(rows: Rows, budgets: Mapping[str, float], mechanism: Mechanism, de
         places = tuple(i for i, row in enumerate(rows) if row["group"] == name)
         weights = {_number(rows[place]["weight"], "weight") for place in places}
         if len(weights) != 1:
-            raise DataError(f"the teachers of group {name!r} need one weight, and the same")
+            raise DataError("the teachers of a group need one weight, and the same")
         reach = Reach(weights.pop())
         groups.append(GroupPlan(name, epsilon, len(places), places, reach, len(places)))
     names = tuple(group.name for group in groups)

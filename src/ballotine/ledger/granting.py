@@ -1,0 +1,106 @@
+"""Grants, and what the ledger writes down about queries: when they are paid for and answered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ballotine.ledger import entries as chain
+from ballotine.ledger.account import check_realised, plain
+from ballotine.ledger.answers import answered
+from ballotine.ledger.binding import Binding, reservation_digest
+from ballotine.ledger.charge import EVERYONE, Charge, Count
+from ballotine.ledger.released import released_to
+from ballotine.ledger.store import Query
+from ballotine.privacy.events import Event
+from ballotine.types import IntArray
+
+Realise = Callable[[IntArray, str], Counter[Event]]
+"""Gives the events that a set of answers really released about the records of a group."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Queries that may be answered now: their worst case is paid for.
+
+    Attributes:
+        ids: their names, in the order they were asked.
+        turns: their numbers among the queries of their account, which say who votes.
+        refused: how many others the budget did not allow.
+    """
+
+    binding: Binding
+    queries: tuple[Query, ...]
+    fresh: tuple[Query, ...]
+    refused: int
+
+    @property
+    def ids(self) -> list[bytes]:
+        """The names of the queries."""
+        return [query.id for query in self.queries]
+
+    @property
+    def turns(self) -> IntArray:
+        """Which turn each query is."""
+        return np.array([query.turn for query in self.queries], dtype=np.int64)
+
+
+def named(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
+    """What an entry says about the queries of one account."""
+    return {
+        "account": queries[0].account,
+        "ids": reservation_digest([(query.id, query.turn) for query in queries], charge),
+        "queries": len(queries),
+    }
+
+
+def answers_told(
+    queries: Sequence[Query],
+    answers: IntArray,
+    stored: Sequence[bytes],
+    charge: Charge,
+    realise: Realise,
+) -> dict[str, Any]:
+    """What an entry says about answers, and what they released."""
+    parts = sorted(query.id + answer for query, answer in zip(queries, stored, strict=True))
+    return {
+        "account": queries[0].account,
+        "answered": int(np.count_nonzero(answered(answers))),
+        "answers": chain.digest_of(parts),
+        "queries": len(queries),
+        "realised": _released(queries, answers, charge, realise),
+    }
+
+
+def votes_on(charge: Charge, name: str, queries: Sequence[Query]) -> Count:
+    """How often each unit of a group votes on these queries."""
+    share = dict(charge.shares)[name]
+    if share.units == 1:
+        return len(queries)
+    turns = np.array([query.turn for query in queries], dtype=np.int64)
+    votes: IntArray = share.votes_at(turns).sum(axis=0)
+    return votes
+
+
+def _released(queries: Sequence[Query], answers: IntArray, charge: Charge, realise: Realise) -> Any:
+    """What the answers released about each group, told apart by who voted on them."""
+    stored: dict[str, Any] = {}
+    for name, share in charge.shares:
+        votes = votes_on(charge, name, queries)
+        if share.units == 1:
+            realised: dict[Event, Count] = dict(realise(answers, name))
+        else:
+            turns = np.array([query.turn for query in queries], dtype=np.int64)
+            parts = [realise(answers[votes], name) for votes in share.votes_at(turns).T]
+            realised = {
+                event: np.array([part[event] for part in parts], dtype=np.int64)
+                for event in dict.fromkeys(event for part in parts for event in part)
+            }
+        check_realised(realised, share.events, votes)
+        stored[name] = {"released": released_to(realised), "votes": plain(votes)}
+    plain_charge = charge.groups == (EVERYONE,) and not charge.turned
+    return stored[EVERYONE]["released"] if plain_charge else stored

@@ -1,0 +1,168 @@
+"""Predictions that follow from a row alone, and not from the rows that are predicted with it.
+
+Matrix products are added up in an order that depends on how many rows there are, on where a row
+begins in memory and on how many threads share the work, and rounding depends on that order. A
+ballot near a tie could then turn with the company a row is in. Here every product has the same
+size, every row begins at a full vector of the processor, and one thread works on it: the same
+row gives the same bits, on the same machine, alone or among a million.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from ballotine.errors import ParameterError
+from ballotine.neural.order import pooled_first
+
+TABLES, IMAGES, LARGE = 256, 64, 16
+"""Rows at once: of tables, of images, and of what large networks take.
+
+It follows from the model, never from how many rows are asked. Many rows cost least for each of
+them; for one row alone the others are computed in vain. What a layer gives to the next should
+stay in a processor's cache.
+"""
+MANY_WEIGHTS = 1_000_000
+"""From here on a network is large."""
+VECTOR = 16
+"""Numbers in the longest vector of a processor: 512 bits of single precision."""
+
+Work = Callable[[torch.Tensor], torch.Tensor]
+
+
+def logits_of(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
+    """The module's logits for all rows, in evaluation mode."""
+    module.eval()
+    return row_by_row(lambda batch: module(batch).float(), inputs, _rows_at_once(module, inputs))
+
+
+def probabilities(module: nn.Module, inputs: torch.Tensor, *, several: bool) -> torch.Tensor:
+    """What a trained module thinks of all rows, in double precision.
+
+    Args:
+        module: gives logits.
+        inputs: rows, on the module's device.
+        several: whether outputs are labels, each on its own, instead of classes.
+    """
+    quick = pooled_first(module.eval())
+
+    def chances(batch: torch.Tensor) -> torch.Tensor:
+        logits = quick(batch).double()
+        return torch.sigmoid(logits) if several else torch.softmax(logits, dim=1)
+
+    return row_by_row(chances, inputs, _rows_at_once(module, inputs))
+
+
+def check_network(module: nn.Module, inputs: torch.Tensor, outputs: int) -> None:
+    """Refuse a network of the wrong shape, or one that cannot judge a row on its own.
+
+    Args:
+        module: before or after its training.
+        inputs: at least one row.
+        outputs: how many logits it must give.
+    """
+    row = inputs[:1]
+    alone = logits_of(module, row)
+    if tuple(alone.shape) != (1, outputs):
+        raise ParameterError(
+            f"the network gives {tuple(alone.shape)[1:]} for one row; it must give {outputs} logits"
+        )
+    beside = logits_of(module, torch.cat([row, torch.ones_like(row)]))[:1]
+    if not torch.allclose(alone, beside, rtol=0, atol=0, equal_nan=True):
+        raise ParameterError(
+            "the network judges a row by the rows beside it; in evaluation mode every row must "
+            "stand on its own (batch norm does, with track_running_stats=True)"
+        )
+
+
+def row_by_row(work: Work, inputs: torch.Tensor, size: int = IMAGES) -> torch.Tensor:
+    """What the work gives for all rows, a fixed number of them at a time, without gradients.
+
+    The last rows are filled up with zeros. Several threads take whole batches, at the same time:
+    the work must not leave anything behind in the module it uses.
+
+    Args:
+        work: from a batch of rows to one row of numbers for each; nothing in it may mix rows.
+        inputs: all rows.
+        size: of a batch; the same for all rows that will ever be compared.
+    """
+    starts = range(0, max(len(inputs), 1), size)
+    if not inputs.is_cpu:
+        return torch.cat(_batches(work, inputs, starts))
+    workers = min(torch.get_num_threads(), len(starts))
+    each = -(-len(starts) // workers)
+    shares = [starts[first : first + each] for first in range(0, len(starts), each)]
+    with _one_thread():
+        if len(shares) == 1:
+            return torch.cat(_batches(work, inputs, starts))
+        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            parts = pool.map(partial(_batches, work, inputs), shares)
+            return torch.cat([batch for share in parts for batch in share])
+
+
+def _rows_at_once(module: nn.Module, inputs: torch.Tensor) -> int:
+    if sum(weight.numel() for weight in module.parameters()) >= MANY_WEIGHTS:
+        return LARGE
+    return TABLES if inputs.ndim == 2 else IMAGES
+
+
+def _batches(work: Work, inputs: torch.Tensor, starts: range) -> list[torch.Tensor]:
+    """What the work gives for the batches that begin at these rows."""
+    size = starts.step
+    found = []
+    with torch.inference_mode(), _AlignedProducts():
+        for start in starts:
+            rows = inputs[start : start + size]
+            # A copy begins where a vector does; a part of somebody's array may not.
+            full = inputs.new_empty((size, *inputs.shape[1:]))
+            full[: len(rows)], full[len(rows) :] = rows, 0
+            batch = work(full)
+            if len(batch) != size:
+                raise ParameterError(
+                    f"the network gives {len(batch)} rows for {size}; it must give one for each"
+                )
+            found.append(batch[: len(rows)])
+    return found
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class _AlignedProducts(TorchFunctionMode):
+    """Dense layers with zeros added until every row fills whole vectors.
+
+    Libraries treat the numbers before the first vector boundary on their own. Where rows are
+    shorter or longer than whole vectors, that would be another number of them for each row.
+    """
+
+    def __torch_function__(
+        self, func: Any, _types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        chosen = _aligned_linear if func is functional.linear else func
+        return chosen(*args, **(kwargs or {}))
+
+
+def _aligned_linear(
+    input: torch.Tensor,  # noqa: A002  # torch's names: modules may call by them
+    weight: torch.Tensor,
+    bias: torch.Tensor | None = None,
+) -> torch.Tensor:
+    missing = -weight.shape[-1] % VECTOR
+    if missing:
+        input, weight = (functional.pad(part, (0, missing)) for part in (input, weight))  # noqa: A001
+    return functional.linear(input.contiguous(), weight.contiguous(), bias)
