@@ -155,6 +155,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = self.procedure_.voters_name(self.ensemble_.identity, self.partition_, records)
         self._voters = replace(self.ensemble_, identity=name)
         self._session: Session | None = None
+        if request.mode is not Mode.FIXED:  # whose rows come with ``label``
+            self._answering([])
         straight = self.procedure_.straight
         self._straight = X[straight], codes[straight]
         self.student_: Any = None
