@@ -68,9 +68,10 @@ def interrupt(pate: PateClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
             raise KeyboardInterrupt
         return recorded(*arguments, **more)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+    with monkeypatch.context() as patch:
         patch.setattr(Ledger, "record", record)
-        pate.label(X[PUBLIC])
+        with pytest.raises(KeyboardInterrupt):
+            pate.label(X[PUBLIC])
 
 
 @pytest.mark.usefixtures("planned")
