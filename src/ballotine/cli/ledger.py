@@ -199,6 +199,8 @@ def _holds(facts: dict[str, Any]) -> str:
     text = f"holds: ε = {facts['guaranteed_epsilon']:g}"
     if facts["published"] is None:
         return text
+    if facts["published"].get("unbound"):
+        return f"{text}; what version 0.1 published does not say which queries it is about"
     from ballotine.privacy.guarantee import round_up
 
     epsilon, sure = facts["published"]["epsilon"], facts["published"]["confidence"]

@@ -84,8 +84,9 @@ def write_card(folder: RunFolder, card: dict[str, Any], signer: Signer | None = 
 
 def write_pages(folder: RunFolder, card: dict[str, Any]) -> None:
     """Write what is derived from card.json: card.md and report.html."""
-    write_atomic(folder.card_text, render_markdown(card))
-    write_atomic(folder.report, render_html(card))
+    text, page = render_markdown(card), render_html(card)  # both, before either is replaced
+    write_atomic(folder.card_text, text)
+    write_atomic(folder.report, page)
 
 
 def _ledger(result: RunResult) -> dict[str, Any]:
