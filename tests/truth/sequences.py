@@ -21,7 +21,7 @@ from ballotine.voting import LNMax, Plan, Rules
 from ballotine.voting.individual import Upsampling, Vanishing, Weighting
 from ballotine.voting.saved import SavedVotes, vote
 from tests.truth.accountant import Accountant
-from tests.truth.watching import Interrupted, Watch, watching
+from tests.truth.watching import InterruptedAnswerError, Watch, watching
 
 RECORDS, CLASSES, DELTA = 48, 3, 1e-4
 BUDGETS = {"careful": 1.5, "easy": 6.0}
@@ -162,7 +162,7 @@ class World:
         self.watch.interrupt = self.chance.choice(("before the draw", "after the draw"))
         try:
             self.new_fit() if self.chance.random() < 0.5 else self.ask_more()
-        except Interrupted:
+        except InterruptedAnswerError:
             pass
         finally:
             self.watch.interrupt = None
