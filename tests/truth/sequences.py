@@ -48,9 +48,8 @@ class World:
 
     def __post_init__(self) -> None:
         self.truth = Accountant(RECORDS)
-        numbers = [self.chance.random() < 0.4 for _ in range(RECORDS)]
-        numbers[:12] = [True] * 6 + [False] * 6
-        self.groups = np.where(numbers, "careful", "easy")
+        careful = self.chance.sample(range(RECORDS), RECORDS // 2)  # sizes decide the plans
+        self.groups = np.where(np.isin(np.arange(RECORDS), careful), "careful", "easy")
         self.order = np.arange(RECORDS)
         self.asked = RECORDS
 
