@@ -499,6 +499,8 @@ class Ledger:
 
     def _refresh(self, view: View) -> None:
         """Read what was appended since the last look, by us or by another process."""
+        if not view.current and next(iter(view.rows(self._head.seq)), None) is not None:
+            self._head = Anchor("", 0, chain.GENESIS)  # version 0.1 goes on: doubts come after it
         if self._head.seq == 0:
             self._start(view)
         amended = False
