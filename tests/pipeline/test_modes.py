@@ -300,12 +300,12 @@ def test_a_fixed_run_publishes_and_resumes(blobs: Path, planned: list[int]) -> N
     write_card(folder, card)
     assert card["guarantee"]["kind"] == "sanitised"
     assert card["guarantee"]["mode"] == "fixed"
-    assert card["published"]["confidence"] == 0.95
+    assert card["published"]["failure"] == DELTA / 10
     assert card["accounted_epsilon"] > card["guarantee"]["epsilon"]
     with Ledger.existing(folder.ledger) as ledger:
         assert ledger.terms.queries == 150, "a row that occurs twice is one query"
     report = folder.report.read_text()
-    assert "sanitised, fixed mode, 95 % sure" in report
+    assert "sanitised, fixed mode, for this data set and its neighbours" in report
     again = Run(settings, open_folder(folder.root)[0]).execute()
     assert build_card(again)["guarantee"] == card["guarantee"]
     assert len(planned) == 1

@@ -20,6 +20,8 @@ from ballotine.errors import (
 from ballotine.ledger import Ledger, Mode, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
+from ballotine.privacy.best import best_epsilon
+from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget, Kind
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
@@ -35,7 +37,7 @@ from ballotine.voting import (
     Rules,
 )
 from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
-from ballotine.voting.publication import places_of, publish
+from ballotine.voting.publication import Publication, fixed_terms, places_of, publish
 from ballotine.voting.saved import SavedVotes, vote
 from tests.voting.sessions import affordable, cast, fixed_rules, open_session
 
@@ -164,7 +166,9 @@ class TestFixed:
         true_cost = exact.confident_gnmax(counts, DEFAULT_ORDERS, 8.0, 30.0, 20.0).sum(axis=0)
         truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
         assert truth < guarantee.epsilon < guarantee.budget.epsilon
-        assert any("0.95" in text for text in guarantee.assumptions)
+        assert str(guarantee).splitlines()[0].endswith("for this data set and its neighbours")
+        assert any("δ covers the chance of 1e-06" in text for text in guarantee.notes)
+        assert any("nothing about several records" in text for text in guarantee.notes)
         again, _, _ = vote(votes, self.rules, path, SeededNoise(7))
         assert np.array_equal(again.labels, answers.labels)
         with Ledger.existing(path) as ledger:
@@ -179,6 +183,30 @@ class TestFixed:
             vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rules, path, SecureNoise())
         with Ledger.existing(path) as ledger:
             assert ledger.head() == head
+
+    def test_a_published_epsilon_above_the_ceiling_leaves_the_ceiling(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Both hold at what the failure leaves of δ, so the smaller one holds at δ."""
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        plan = Publication(20.0, 0.07, 0.0, 0.5, DELTA / 10, 50, 4)
+        terms = fixed_terms(CONFIDENT, plan, 120, DELTA)
+
+        def worst(orders: np.ndarray) -> np.ndarray:
+            each = sum(event.cost(orders) for event in CONFIDENT.events(4))
+            return 120 * each + GaussianNumber(0.5).cost(orders)
+
+        assert terms.loosest.epsilon >= best_epsilon(worst, 0.9 * DELTA)[0]
+        Ledger.open(tmp_path / "f.sqlite", terms).close()
+        _, guarantee, _ = vote(votes, self.rules, tmp_path / "f.sqlite", SeededNoise(7))
+        with Ledger.existing(tmp_path / "f.sqlite") as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["epsilon"] > terms.loosest.epsilon
+        assert (guarantee.epsilon, guarantee.kind) == (
+            terms.loosest.epsilon,
+            Kind.DATA_INDEPENDENT,
+        )
 
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray

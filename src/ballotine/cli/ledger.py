@@ -201,10 +201,10 @@ def _holds(facts: dict[str, Any]) -> str:
         return text
     if facts["published"].get("unbound"):
         return f"{text}; what version 0.1 published does not say which queries it is about"
-    from ballotine.privacy.guarantee import round_up
+    from ballotine.privacy.guarantee import THIS_DATA_SET, round_up
 
-    epsilon, sure = facts["published"]["epsilon"], facts["published"]["confidence"]
-    return f"{text}; published: ε = {round_up(epsilon):g}, with probability {sure:g} not too small"
+    epsilon = facts["published"]["epsilon"]
+    return f"{text}; published {THIS_DATA_SET}: ε = {round_up(epsilon):g}"
 
 
 def group_facts(spending: Spending) -> list[dict[str, Any]]:

@@ -159,11 +159,12 @@ def _student(result: RunResult) -> dict[str, Any]:
 
 
 def _published(result: RunResult) -> dict[str, Any] | None:
-    """The sanitised ε and how sure it is, where there is one."""
+    """How the sanitised ε was published, where there is one, and how it may fail."""
     if result.guarantee.kind is not Kind.SANITISED:
         return None
     statement = result.account.statement or {}
-    return {"confidence": statement["confidence"], "order": statement["order"]}
+    sure = "confidence" if "confidence" in statement else "failure"  # beside δ, or in it
+    return {sure: statement[sure], "order": statement["order"]}
 
 
 def _individual(result: RunResult) -> dict[str, Any] | None:
