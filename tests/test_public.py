@@ -18,6 +18,10 @@ def test_every_public_name_is_there() -> None:
         ballotine.Teapot  # noqa: B018
 
 
+def test_everything_that_answers_ones_own_models_is_public() -> None:
+    assert {"FittedModels", "GNMax", "Ledger", "Plan", "Rules", "Session"} <= set(ballotine.__all__)
+
+
 def test_the_command_line_starts_without_the_heavy_libraries() -> None:
     heavy = "{'sklearn', 'scipy', 'pyarrow', 'plotly'}"
     code = f"import sys, ballotine.cli; print(sorted({heavy} & set(sys.modules)))"

@@ -9,13 +9,21 @@ from __future__ import annotations
 import io
 import math
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
+from ballotine.errors import BallotineError
+
 MOST_TIMES = 100
 ALWAYS_ALLOWED = 64 << 20
 """An archive may unpack to so many times its size, or to so many bytes."""
+
+MOST_CELLS = 1000
+"""A packed table may hold so many cells for each of its bytes."""
 
 LONGEST_OF_NOTHING = 1 << 20
 """How long the other axes of an empty array may be."""
@@ -64,8 +72,72 @@ def read_header(stream: BinaryIO, size: int) -> Header:
     return Header(shape, fortran_order, dtype, start)
 
 
-def check_archive(stream: BinaryIO) -> None:
+def load_array(path: Path, *, mapped: bool = False) -> Any:
+    """The array of an .npy file, in memory or mapped; never a pickle.
+
+    Raises:
+        ValueError: it is no array of plain values, or a forged one.
+    """
+    with path.open("rb") as stream:
+        header = read_header(stream, path.stat().st_size)
+        if not mapped or 0 in header.shape:
+            stream.seek(0)
+            return np.lib.format.read_array(stream, allow_pickle=False)
+    order: Any = "F" if header.fortran_order else "C"
+    return np.memmap(path, header.dtype, "r", header.start, header.shape, order)
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Any]:
+    """The arrays of an .npz file by name; never pickles.
+
+    Raises:
+        ValueError: a member is no array of plain values, or a forged one.
+        zipfile.BadZipFile: no archive.
+    """
+    with path.open("rb") as stream:
+        check_archive(stream, arrays_only=True)
+        with np.load(stream, allow_pickle=False) as archive:
+            yield archive
+
+
+@contextmanager
+def blamed(on: Callable[[str], BallotineError], otherwise: str) -> Iterator[None]:
+    """Reading a stranger's file can fail anywhere in a library: then the file is to blame.
+
+    Args:
+        on: makes the error from a reason.
+        otherwise: the reason, where the file does not ask for too much memory. What the library
+            says may quote the file, which may be private.
+    """
+    try:
+        yield
+    except BallotineError:
+        raise
+    except OversizedError as problem:
+        raise on(str(problem)) from None
+    except OSError as problem:
+        raise on(problem.strerror or otherwise) from None
+    except Exception:
+        raise on(otherwise) from None
+
+
+def check_cells(rows: int, columns: int, size: int) -> None:
+    """Refuse a file that declares far more cells than bytes, as only a forged one would.
+
+    Raises:
+        OversizedError: it does.
+    """
+    if rows < 0 or rows * max(1, columns) > max(ALWAYS_ALLOWED, MOST_CELLS * size):
+        raise OversizedError("it declares far more rows than it can hold")
+
+
+def check_archive(stream: BinaryIO, *, arrays_only: bool = False) -> None:
     """Refuse a zip archive that unpacks to far more than it is, or holds forged arrays.
+
+    Args:
+        stream: the archive.
+        arrays_only: refuse members that are no arrays, too.
 
     Raises:
         ValueError: a member that should be an array is none.
@@ -82,7 +154,7 @@ def check_archive(stream: BinaryIO) -> None:
                 f"it unpacks to more than {MOST_TIMES} times its size; store it uncompressed"
             )
         for member in members:
-            if member.filename.endswith(".npy"):
+            if arrays_only or member.filename.endswith(".npy"):
                 with archive.open(member) as content:
                     read_header(content, member.file_size)  # type: ignore[arg-type]
     stream.seek(0)

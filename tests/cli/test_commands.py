@@ -11,6 +11,7 @@ import pytest
 
 from ballotine.version import __version__
 from tests.conftest import Command
+from tests.edited import edit_ledger
 
 ESCAPES = ("\x1b", "\x07", "\x9b")
 
@@ -62,17 +63,13 @@ def test_init_run_report_ledger(ballotine: Command, table: Path) -> None:
 
 
 def test_a_tampered_ledger_ends_with_5(ballotine: Command, table: Path) -> None:
-    import sqlite3
-
     assert ballotine("run", "run.toml", "-q").returncode == 0
-    connection = sqlite3.connect(table / "private.ledger.sqlite")
-    connection.execute("DROP TRIGGER answers_stay")
-    connection.execute("UPDATE queries SET answer = x'0000000000000001'")
-    connection.commit()
-    connection.close()
+    answers = "UPDATE reservations SET answer = x'0000000000000001'"
+    edit_ledger(table / "private.ledger.sqlite", answers)
     checked = ballotine("ledger", "verify", "private.ledger.sqlite")
     assert checked.returncode == 5
     assert checked.stderr.startswith("error: ")
+    assert "were changed" in checked.stderr
     assert "Traceback" not in checked.stderr
 
 

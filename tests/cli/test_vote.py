@@ -11,22 +11,15 @@ import numpy as np
 import pytest
 
 from ballotine.data.ballots import open_votes
-from ballotine.ledger import Ledger, Mode
+from ballotine.ledger import Ledger
 from ballotine.noise import SeededNoise
-from ballotine.privacy.guarantee import Budget
-from ballotine.voting import BinaryVoting, ConfidentGNMax, Mechanism
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting import BinaryVoting, ConfidentGNMax, Mechanism, Plan, Rules
+from ballotine.voting.saved import SavedVotes, vote
 from tests.conftest import Command
 
 CONFIDENT = (
-    "-m",
-    "confident-gnmax",
-    "--sigma",
-    "8",
-    "--threshold",
-    "30",
-    "--sigma-threshold",
-    "20",
+    *("-m", "confident-gnmax", "--sigma", "8"),
+    *("--threshold", "30", "--sigma-threshold", "20", "--classes", "4"),
 )
 BUDGET = ("--epsilon", "6", "--delta", "1e-5")
 
@@ -52,7 +45,7 @@ def run(ballotine: Command, *arguments: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("name", "mechanism", "typed"),
     [
-        ("votes.npy", ConfidentGNMax(8.0, 30.0, 20.0), (*CONFIDENT, "--classes", "4")),
+        ("votes.npy", ConfidentGNMax(8.0, 30.0, 20.0), CONFIDENT),
         ("labels.npy", BinaryVoting(9.0), ("-m", "binary", "--sigma", "9")),
     ],
 )
@@ -63,10 +56,10 @@ def test_typed_and_in_python_it_is_the_same(
         ballotine, "vote", name, *typed, *BUDGET, "--seed", "3", "--ledger", "l.sqlite",
         "--out", "answers.npz",
     )  # fmt: skip
-    rule = Rule(mechanism, Mode.STRICT, 1e-5, Budget(6.0, 1e-5))
     classes = 4 if name == "votes.npy" else None
     votes = SavedVotes.of(open_votes(tmp_path / name), mechanism, classes)
-    answers, guarantee, _ = vote(votes, rule, None, SeededNoise(3))
+    rules = Rules(Plan.standard_of(mechanism, votes.teachers, 1e-5, 6.0), votes.classes)
+    answers, guarantee, _ = vote(votes, rules, None, SeededNoise(3))
     with np.load(tmp_path / "answers.npz") as written:
         assert np.array_equal(written["answers"], answers.labels)
         assert json.loads(str(written["guarantee"]))["epsilon"] == done["epsilon"]
@@ -75,7 +68,7 @@ def test_typed_and_in_python_it_is_the_same(
 
 
 def test_modes_and_groups(ballotine: Command, tmp_path: Path) -> None:
-    base = ("vote", "votes.npy", *CONFIDENT, "--delta", "1e-5", "--classes", "4", "--seed", "1")
+    base = ("vote", "votes.npy", *CONFIDENT, "--delta", "1e-5", "--seed", "1")
     fixed = run(ballotine, *base, "--mode", "fixed", "--queries", "100", "--ledger", "f.sqlite")
     assert (fixed["mode"], fixed["queries"]) == ("fixed", 100)
     assert float(str(fixed["epsilon"])) <= float(fixed["budget"]["epsilon"])  # type: ignore[index]
@@ -154,7 +147,7 @@ def signature_fits(path: Path) -> bool:
 
 
 class TestReceipt:
-    asked = ("vote", "votes.npy", *CONFIDENT, *BUDGET, "--classes", "4", "--ledger", "l.sqlite")
+    asked = ("vote", "votes.npy", *CONFIDENT, *BUDGET, "--ledger", "l.sqlite")
 
     def test_it_tells_what_was_released_and_where_the_ledger_stood(
         self, ballotine: Command, tmp_path: Path

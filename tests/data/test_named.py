@@ -36,6 +36,7 @@ def test_entries_are_complete(known):
     assert known.n_classes >= 2
     if known.image_shape:
         assert np.prod(known.image_shape) == known.features
+        assert known.image_shape[0] in {1, 3}, "channels come first"
     for file in known.files:
         assert file.reader.__doc__
         assert file.sha256 is None or re.fullmatch(r"[0-9a-f]{64}", file.sha256)
@@ -112,7 +113,7 @@ def test_a_run_on_digits():
     assert (len(data.X_private), len(data.X_public), len(data.X_test)) == (1097, 500, 200)
     assert (data.classes, data.classes_from) == (tuple(range(10)), "schema")
     assert (data.preprocessing_from, data.public_from) == ("schema", "named set")
-    assert (data.image_shape, data.origin, data.verified) == ((8, 8), "scikit-learn", True)
+    assert (data.image_shape, data.origin, data.verified) == ((1, 8, 8), "scikit-learn", True)
     every = np.concatenate([data.X_private, data.X_public, data.X_test])
     assert sorted(map(tuple, every.tolist())) == sorted(map(tuple, get("digits").X.tolist()))
     where = {tuple(row): label for row, label in zip(get("digits").X, get("digits").y, strict=True)}

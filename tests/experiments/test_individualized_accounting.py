@@ -36,7 +36,7 @@ from ballotine.experiments.individualized.elections import (
 from ballotine.experiments.individualized.layout import QUARTERS
 from ballotine.experiments.individualized.splits import budgets_of
 from ballotine.experiments.individualized.three_groups import charged_by_rank, printed_weights
-from ballotine.ledger import Ledger
+from ballotine.ledger import Binding, Ledger
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.conversion import OrderGridWarning
 from ballotine.privacy.events import Event
@@ -160,7 +160,7 @@ def test_the_strict_way_asks_as_many_queries_as_the_ledger_pays_for(method: Meth
     """The ledger itself, asked one query at a time."""
     election = method(made(170, 10), budgets_of(4, 50))
     answers, plan = election.answers(1), election.plan
-    charge = plan.charge(10)
+    binding = Binding(plan.charge(10), "ensemble", plan.describe())
 
     def realised(answers: IntArray, group: str) -> Counter[Event]:
         return plan.mechanism.realised(answers, 10, plan.reach(group))
@@ -168,10 +168,10 @@ def test_the_strict_way_asks_as_many_queries_as_the_ledger_pays_for(method: Meth
     asked = 0
     with Ledger.open(None, plan.budgets) as ledger:
         while asked < len(answers):
-            names = [asked.to_bytes(8, "big")]
-            if not ledger.reserve(names, charge)[0]:
+            grant = ledger.reserve([asked.to_bytes(8, "big")], binding)
+            if grant.refused:
                 break
-            ledger.record(names, answers[asked : asked + 1], charge, realised)
+            ledger.record(grant, answers[asked : asked + 1], realised)
             asked += 1
     assert 0 < asked < len(answers)
     count = strict(election, answers)

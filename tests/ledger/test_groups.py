@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from pathlib import Path
 
@@ -13,16 +12,18 @@ from hypothesis import strategies as st
 
 from ballotine.errors import (
     InsufficientBudgetError,
+    LedgerError,
     LedgerMismatchError,
     LedgerTamperedError,
     ParameterError,
 )
-from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, verify
+from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, pool_digest, verify
+from ballotine.ledger.terms import plan_order
 from ballotine.privacy import conversion
 from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import ABSTAIN, IntArray
-from tests.ledger.conftest import queries
+from tests.ledger.conftest import all_of, bound, edit, fixed, queries
 
 CHECK = GaussianCheck(30.0)
 LIGHT, HEAVY = GaussianArgmax(20.0, 3, 0.5), GaussianArgmax(20.0, 3, 2.0)
@@ -40,10 +41,10 @@ def realise(answers: IntArray, group: str, charge: Charge = PLAIN) -> Counter[Ev
 
 def ask(ledger: Ledger, number: int, charge: Charge, start: int = 0) -> int:
     """Answer every third query with an abstention; returns how many were granted."""
-    ids = queries(number, start)
-    granted = int(np.count_nonzero(ledger.reserve(ids, charge)))
+    grant = ledger.reserve(queries(number, start), bound(charge))
+    granted = len(grant.ids)
     answers = np.where(np.arange(start, start + granted) % 3 == 0, ABSTAIN, 1)
-    ledger.record(ids[:granted], answers, charge, lambda a, g: realise(a, g, charge))
+    ledger.record(grant, answers, lambda a, g: realise(a, g, charge))
     return granted
 
 
@@ -78,7 +79,7 @@ def test_the_first_group_to_run_out_stops_everyone() -> None:
     assert all(account.epsilon() <= BUDGETS[name].epsilon for name, account in accounts.items())
     assert one_more["low"] > 2.0, "the heavy group ended it"
     assert one_more["high"] < 1.0, "the light group had budget left"
-    refusal = ledger.refusal(PLAIN)
+    refusal = ledger.refusal(bound(PLAIN))
     assert isinstance(refusal, InsufficientBudgetError)
     assert "group low" in str(refusal)
 
@@ -94,8 +95,9 @@ def test_turns_are_fair_and_counted_right(
     share = Share((CHECK,), voters, teachers)
     votes = share.votes_at(np.arange(start + turns))
     assert np.all(votes.sum(axis=1) == (1 if share.units == 1 else voters))
-    assert np.array_equal(votes.sum(axis=0), share.votes_after(start + turns))
-    assert np.ptp(share.votes_after(start + turns)) <= 1
+    after = np.atleast_1d(share.votes_after(start + turns))
+    assert np.array_equal(votes.sum(axis=0), after)
+    assert np.ptp(after) <= 1
 
 
 def test_with_turns_a_record_pays_for_its_own_teacher_only() -> None:
@@ -118,37 +120,32 @@ def test_with_turns_a_record_pays_for_its_own_teacher_only() -> None:
 def test_turns_afford_more_queries_and_never_too_many() -> None:
     small = {"low": Budget(40.0, 1e-5), "high": Budget(1.0, 1e-5)}
     without = Charge((("low", TURNS.shares[0][1]), ("high", Share((CHECK, LIGHT)))))
-    few = Ledger.open(None, small).spending().affordable(without)
+    few = Ledger.open(None, small).spending().affordable(bound(without))
     ledger = Ledger.open(None, small)
-    most = ledger.spending().affordable(TURNS)
+    most = ledger.spending().affordable(bound(TURNS))
     assert 2.4 * few < most < 2.6 * few, "two of five vote"
-    assert np.count_nonzero(ledger.reserve(queries(most + 7), TURNS)) == most
+    grant = ledger.reserve(queries(most + 7), bound(TURNS))
+    assert (len(grant.ids), grant.refused) == (most, 7)
     assert not ledger.spending().accounts["high"].exceeded()
-    assert not ledger.reserve(queries(1, most + 50), TURNS).any()
+    assert ledger.reserve(queries(1, most + 50), bound(TURNS)).ids == []
 
 
-def test_a_resumed_query_keeps_its_turn(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
+def test_a_resumed_query_keeps_its_turn(path: Path) -> None:
     with Ledger.open(path, BUDGETS) as ledger:
         ask(ledger, 4, TURNS)
-        ledger.reserve(queries(3, 4), TURNS)
+        ledger.reserve(queries(3, 4), bound(TURNS))
     with Ledger.open(path, BUDGETS) as again:
         assert again.pending(queries(9)) == set(queries(3, 4))
-        ledger_turns = again.turns(queries(7))
-        assert ledger_turns.tolist() == list(range(7))
-        again.reserve(queries(5, 3), TURNS)
-        assert again.turns(queries(1, 7)).tolist() == [7]
+        grant = again.reserve(queries(8), bound(TURNS))
+        assert grant.ids == queries(8)
+        assert grant.turns.tolist() == list(range(8))
+        assert [query.id for query in grant.fresh] == queries(1, 7)
 
 
-def test_a_moved_turn_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
+def test_a_moved_turn_is_found(path: Path) -> None:
     with Ledger.open(path, BUDGETS) as ledger:
         ask(ledger, 4, TURNS)
-    connection = sqlite3.connect(path)
-    connection.execute("DROP TRIGGER answers_stay")
-    connection.execute("UPDATE queries SET turn = turn + 1")
-    connection.commit()
-    connection.close()
+    edit(path, "UPDATE reservations SET turn = turn + 1")
     with Ledger.existing(path) as edited, pytest.raises(LedgerTamperedError, match="changed"):
         verify(edited)
 
@@ -161,33 +158,68 @@ def test_a_query_charges_all_groups_and_nobody_else() -> None:
         Charge((*PLAIN.shares, ("other", Share((CHECK,))))),
     ):
         with pytest.raises(ParameterError, match="the same groups"):
-            ledger.reserve(queries(1), charge)
+            ledger.reserve(queries(1), bound(charge))
+    assert ledger.head().seq == 1
 
 
-def test_terms_belong_to_the_ledger(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.sqlite"
-    terms = Terms(tuple(BUDGETS.items()), Mode.FIXED, 40, plan="{}")
+def test_terms_belong_to_the_ledger(path: Path) -> None:
+    terms = fixed(40)
+    with Ledger.open(path, terms) as ledger:
+        ledger.reserve(queries(1), bound((LIGHT,), pool=pool_digest(queries(40))))
     Ledger.open(path, terms).close()
-    Ledger.open(path, terms).close()
-    for other in (BUDGETS, Budget(2.0, 1e-5), Terms(tuple(BUDGETS.items()), Mode.FIXED, 41, "{}")):
+    for other in (BUDGETS, Budget(50.0, 1e-5), fixed(41), fixed(40, epsilon=51.0)):
         with pytest.raises(LedgerMismatchError, match="cannot be opened with"):
             Ledger.open(path, other)
 
 
 def test_a_fixed_number_of_queries_is_never_exceeded() -> None:
-    terms = Terms((("everyone", Budget(50.0, 1e-5)),), Mode.FIXED, 12)
-    ledger = Ledger.open(None, terms)
-    assert np.count_nonzero(ledger.reserve(queries(30), (LIGHT,))) == 12
-    assert not ledger.reserve(queries(1, 90), (LIGHT,)).any()
+    ledger = Ledger.open(None, fixed(12))
+    binding = bound((LIGHT,), pool=pool_digest(queries(12)))
+    grant = ledger.reserve(queries(30), binding)
+    assert (len(grant.ids), grant.refused) == (12, 18)
+    assert ledger.reserve(queries(1, 90), binding).ids == []
+    assert "cannot grow" in str(ledger.refusal(binding))
 
 
 def test_an_epsilon_is_published_once_and_paid_for() -> None:
-    terms = Terms((("everyone", Budget(50.0, 1e-5)),), Mode.FIXED, 3)
-    ledger = Ledger.open(None, terms)
+    ledger = Ledger.open(None, fixed(3))
+    binding = bound((LIGHT,), pool=pool_digest(queries(3)))
+    grant = ledger.reserve(queries(3), binding)
+    with pytest.raises(LedgerError, match="0 of 3"):
+        ledger.publish({"epsilon": 1.5}, (CHECK,), binding)
+    ledger.record(grant, np.array([0, 1, 2]), all_of(LIGHT))
     before = ledger.spending().cost(ORDERS)
-    first = ledger.publish({"epsilon": 1.5}, (CHECK,))
-    assert ledger.publish({"epsilon": 0.5}, (CHECK,)) == first == {"epsilon": 1.5}
+    first = ledger.publish({"epsilon": 1.5}, (CHECK,), binding)
+    assert ledger.publish({"epsilon": 0.5}, (CHECK,), binding) == first == {"epsilon": 1.5}
     assert ledger.spending().cost(ORDERS) == pytest.approx(before + CHECK.cost(ORDERS))
+    verify(ledger)
+
+
+def test_a_publication_is_about_the_fixed_queries_and_no_other() -> None:
+    ledger = Ledger.open(None, fixed(2))
+    binding = bound((LIGHT,), pool=pool_digest(queries(2)))
+    grant = ledger.reserve(queries(2, 7), binding)  # not those that were named
+    ledger.record(grant, np.array([0, 1]), all_of(LIGHT))
+    with pytest.raises(LedgerMismatchError, match="not the same"):
+        ledger.publish({"epsilon": 1.5}, (CHECK,), binding)
+    with pytest.raises(LedgerError):
+        ledger.publish({"epsilon": 1.5}, (CHECK,), bound((LIGHT,), pool="other"))
+    assert ledger.spending().statement is None
+
+
+def test_a_publication_passes_the_filter() -> None:
+    order = plan_order(Budget(1.0, 1e-5))
+    allowed = float(conversion.allowance(np.array([order]), 1.0, 1e-5)[0])
+    most = int(allowed / LIGHT.cost(np.array([order]))[0])
+    ledger = Ledger.open(None, fixed(most, epsilon=1.0))
+    binding = bound((LIGHT,), pool=pool_digest(queries(most)))
+    grant = ledger.reserve(queries(most), binding)
+    ledger.record(grant, np.zeros(most, dtype=np.int64), all_of(LIGHT))
+    head = ledger.head()
+    with pytest.raises(LedgerError, match="does not allow an ε to be published"):
+        ledger.publish({"epsilon": 0.5}, (HEAVY,), binding)
+    assert ledger.head() == head
+    assert ledger.spending().epsilon() <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -199,6 +231,8 @@ def test_an_epsilon_is_published_once_and_paid_for() -> None:
         lambda: Terms((("a", Budget(1, 1e-5)),), Mode.FIXED),
         lambda: Terms((("a", Budget(1, 1e-5)),), Mode.FIXED, 0),
         lambda: Terms((("a", Budget(1, 1e-5)),), Mode.STRICT, 5),
+        lambda: Terms((("a", Budget(1, 1e-5)),), orders=(("b", 2.0),)),
+        lambda: Terms((("a", Budget(1, 1e-5)),), orders=(("a", 1.0),)),
         lambda: Share(()),
         lambda: Share((CHECK,), 3, 2),
         lambda: Charge(()),

@@ -16,8 +16,8 @@ import pytest
 from ballotine.ledger import Ledger, verify
 from ballotine.ledger.charge import cost_of
 from ballotine.noise import NoiseSource, SecureNoise, SeededNoise
-from ballotine.voting import Answerer, ConfidentGNMax, GNMax, Mechanism
-from tests.ledger.conftest import BUDGET, CLASSES, count, queries
+from ballotine.voting import UNASKED, ConfidentGNMax, GNMax, Mechanism
+from tests.ledger.conftest import BUDGET, labels, names, opened, queries
 
 POOL = queries(600)
 KILLS_PER_LEDGER = 10
@@ -26,12 +26,11 @@ KILLS_PER_LEDGER = 10
 def label_everything(path: Path, seen: Path, mechanism: Mechanism, noise: NoiseSource) -> None:
     """The child: answers the pool bit by bit and publishes what it was given."""
     with Ledger.open(path, BUDGET) as ledger, seen.open("a") as published:
-        answerer = Answerer(mechanism, ledger, noise, CLASSES, chunk=2)
+        session = opened(ledger, mechanism, noise=noise, chunk=2)
         for start in range(0, len(POOL), 15):
             part = POOL[start : start + 15]
-            answers = answerer.answer(part, count)
-            for query, label in zip(part, answers.labels, strict=True):
-                if label != -2:
+            for query, label in zip(names(session, part), labels(session, part), strict=True):
+                if label != UNASKED:
                     published.write(f"{query.hex()} {label}\n")
             published.flush()
 
@@ -60,10 +59,12 @@ def published(seen: Path) -> dict[bytes, set[int]]:
 def stored(path: Path) -> dict[bytes, int]:
     """The answers in the file, read without any of our code."""
     connection = sqlite3.connect(path)
-    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'queries'").fetchone():
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'reservations'").fetchone():
         connection.close()
         return {}  # killed before the first table: nothing can have left
-    rows = connection.execute("SELECT id, answer FROM queries WHERE answer IS NOT NULL").fetchall()
+    rows = connection.execute(
+        "SELECT id, answer FROM reservations WHERE answer IS NOT NULL"
+    ).fetchall()
     connection.close()
     return {bytes(name): int.from_bytes(answer, "big", signed=True) for name, answer in rows}
 
@@ -71,15 +72,15 @@ def stored(path: Path) -> dict[bytes, int]:
 def inspect(path: Path, seen: Path, mechanism: Mechanism) -> None:
     """What the parent demands of the file after a kill."""
     left = published(seen)
-    assert all(len(labels) == 1 for labels in left.values()), "two answers to one query"
+    assert all(len(given) == 1 for given in left.values()), "two answers to one query"
     kept = stored(path)
-    assert all(kept.get(name) == next(iter(labels)) for name, labels in left.items())
+    assert all(kept.get(name) == next(iter(given)) for name, given in left.items())
     with Ledger.open(path, BUDGET) as ledger:
         verify(ledger)
         orders = np.array([2.0, 8.0])
-        labels = np.array([next(iter(labels)) for labels in left.values()], dtype=np.int64)
+        given = np.array([next(iter(given)) for given in left.values()], dtype=np.int64)
         truth = np.zeros(2)
-        for event, times in mechanism.realised(labels, len(CLASSES)).items():
+        for event, times in mechanism.realised(given, 3).items():
             truth += times * event.cost(orders)
         assert np.all(ledger.spending().cost(orders) >= truth * (1 - 1e-12))
         assert ledger.spending().epsilon() <= BUDGET.epsilon

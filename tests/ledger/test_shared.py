@@ -12,31 +12,36 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.ledger import Charge, Ledger, verify
+from ballotine.ledger import Ledger, verify
 from ballotine.noise import SecureNoise
-from ballotine.types import IntArray
-from ballotine.voting import Answerer, GNMax, Tallies
-from tests.ledger.conftest import BUDGET, CLASSES, count, queries
+from ballotine.voting import UNASKED, GNMax
+from tests.ledger.conftest import BUDGET, labels, opened, queries
 
 Results = Any  # a multiprocessing queue
 MECHANISM = GNMax(80.0)  # about 2,900 answers: every meeting is at least one interleaving
 PATIENCE = 20.0
 
 
+class Meeting(SecureNoise):
+    """Noise that is drawn when everybody draws: after every reservation, before its record."""
+
+    def __init__(self, barrier: Barrier) -> None:
+        self._barrier = barrier
+
+    def words(self, purpose: str, key: bytes, count: int) -> bytes:
+        with suppress(BrokenBarrierError):  # somebody has finished: go on alone
+            self._barrier.wait(PATIENCE)
+        return super().words(purpose, key, count)
+
+
 def spend(path: Path, start: int, number: int, name: str, meeting: Barrier, out: Results) -> None:
     """Answer queries one by one, meeting the others between every reservation and its record."""
-
-    def count_together(rows: IntArray) -> Tallies:
-        with suppress(BrokenBarrierError):  # somebody has finished: go on alone
-            meeting.wait(PATIENCE)
-        return count(rows)
-
     with Ledger.open(path, BUDGET) as ledger:
-        answerer = Answerer(MECHANISM, ledger, SecureNoise(), CLASSES, run=name, chunk=1)
-        ids = queries(number, start)
-        labels = answerer.answer(ids, count_together).labels
+        session = opened(ledger, MECHANISM, noise=Meeting(meeting), run=name, chunk=1)
+        keys = queries(number, start)
+        given = labels(session, keys)
         meeting.abort()
-        out.put([(i, int(label)) for i, label in zip(ids, labels, strict=True)])
+        out.put([(key, int(label)) for key, label in zip(keys, given, strict=True)])
 
 
 def run_together(path: Path, shares: list[tuple[int, int]]) -> list[list[tuple[bytes, int]]]:
@@ -57,15 +62,16 @@ def run_together(path: Path, shares: list[tuple[int, int]]) -> list[list[tuple[b
 
 def test_disjoint_queries_share_one_budget(path: Path) -> None:
     with Ledger.open(path, BUDGET) as ledger:
-        allowed = ledger.spending().affordable(Charge.of(MECHANISM.events(3)))
+        allowed = ledger.spending().affordable(opened(ledger, MECHANISM).binding)
     each = allowed  # two runs want twice what there is
     results = run_together(path, [(0, each), (each, each)])
-    given = sum(label != -2 for result in results for _, label in result)
+    given = sum(label != UNASKED for result in results for _, label in result)
     assert given == allowed
     with Ledger.open(path, BUDGET) as ledger:
         verify(ledger)
         assert ledger.spending().epsilon() <= BUDGET.epsilon
-        runs = [e.payload["run"] for e in ledger.entries() if e.kind != "open"]
+        paid = [e for e in ledger.entries() if e.kind in ("reserve", "record")]
+        runs = [entry.payload["run"] for entry in paid]
     switches = sum(a != b for a, b in itertools.pairwise(runs))
     assert switches >= 1000, f"only {switches} interleavings of {len(runs)} entries"
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ballotine.ledger import Ledger
-from ballotine.noise import SecureNoise
-from ballotine.voting import Answerer, GNMax
-from tests.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, answer
 
 
 def spend(path: Path, number: int, start: int = 0) -> None:
     with Ledger.open(path, BUDGET) as ledger:
-        Answerer(GNMax(20.0), ledger, SecureNoise(), CLASSES).answer(queries(number, start), count)
+        answer(ledger, number, start)
 
 
 def test_a_snapshot_does_not_move_while_others_write(path: Path) -> None:

@@ -11,27 +11,13 @@ import pytest
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import Anchor, Ledger, verify
-from ballotine.noise import SecureNoise
-from ballotine.voting import Answerer, GNMax
-from tests.ledger.conftest import BUDGET, CLASSES, count, queries
+from tests.ledger.conftest import BUDGET, edit, labels, opened, queries
 
 
 def spend(path: Path, number: int, start: int = 0) -> Anchor:
     with Ledger.open(path, BUDGET, lambda salt: "data" + salt.hex()) as ledger:
-        answerer = Answerer(GNMax(20.0), ledger, SecureNoise(), CLASSES, chunk=4)
-        answerer.answer(queries(number, start), count)
+        labels(opened(ledger, chunk=4), queries(number, start))
         return ledger.head()
-
-
-def edit(path: Path, *statements: str) -> None:
-    """What somebody with a database tool can do, triggers out of the way."""
-    connection = sqlite3.connect(path)
-    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
-        connection.execute(f"DROP TRIGGER {name}")
-    for statement in statements:
-        connection.execute(statement)
-    connection.commit()
-    connection.close()
 
 
 def check(path: Path, anchor: Anchor | None = None) -> None:
@@ -50,15 +36,24 @@ def test_an_untouched_ledger_passes(path: Path) -> None:
 
 EDITS: dict[str, str] = {
     "fewer queries": """UPDATE entries SET payload = replace(payload, '"queries":4', '"queries":1')
-        WHERE seq = 2""",
+        WHERE seq = 3""",
     "a larger budget": "UPDATE entries SET payload = replace(payload, '4.0', '40.0') WHERE seq = 1",
-    "a later time": "UPDATE entries SET time = '2031-01-01T00:00:00+00:00' WHERE seq = 3",
-    "a missing entry": "DELETE FROM entries WHERE seq = 4",
-    "another answer": "UPDATE queries SET answer = x'0000000000000007' WHERE recorded = 3",
-    "a forgotten query": "DELETE FROM queries WHERE reserved = 2",
-    "an invented query": "INSERT INTO queries VALUES (x'00', 2, 3, x'0000000000000001', 0)",
-    "an unpaid query": "INSERT INTO queries VALUES (x'00', 99, NULL, NULL, 0)",
+    "other teachers": "UPDATE entries SET payload = replace(payload, 'a', 'b') WHERE seq = 2",
+    "a later time": "UPDATE entries SET time = '2031-01-01T00:00:00+00:00' WHERE seq = 4",
+    "a missing entry": "DELETE FROM entries WHERE seq = 5",
+    "another answer": "UPDATE reservations SET answer = x'0000000000000007' WHERE recorded = 4",
+    "a forgotten query": "DELETE FROM reservations WHERE reserved = 3",
+    "an invented query": """INSERT INTO reservations
+        VALUES (x'00', 3, 2, 0, 4, x'0000000000000001', NULL, NULL)""",
+    "an unpaid query": """INSERT INTO reservations
+        VALUES (x'00', 99, 2, 0, NULL, NULL, NULL, NULL)""",
+    "another account": "UPDATE reservations SET account = 1 WHERE reserved = 3",
+    "a fence": "UPDATE reservations SET fenced = 5 WHERE reserved = 3",
+    "an idle mark": "UPDATE reservations SET idle = 5 WHERE reserved = 3",
+    "an unmarked answer": "UPDATE reservations SET recorded = NULL WHERE reserved = 3",
     "another data set": "UPDATE meta SET value = x'00' WHERE key = 'fingerprint'",
+    "another salt": "UPDATE meta SET value = x'00' WHERE key = 'salt'",
+    "a lost salt": "DELETE FROM meta WHERE key = 'salt'",
 }
 
 
@@ -74,8 +69,8 @@ def _truncate(path: Path) -> None:
     edit(
         path,
         "PRAGMA foreign_keys = OFF",
-        "DELETE FROM queries WHERE reserved >= 6",
-        "DELETE FROM entries WHERE seq >= 6",
+        "DELETE FROM reservations WHERE reserved >= 7",
+        "DELETE FROM entries WHERE seq >= 7",
     )
 
 
@@ -108,8 +103,9 @@ def test_triggers_refuse_careless_edits(path: Path) -> None:
     for statement in (
         "UPDATE entries SET kind = 'x'",
         "DELETE FROM entries",
-        "DELETE FROM queries",
-        "UPDATE queries SET answer = x'00'",
+        "DELETE FROM reservations",
+        "UPDATE reservations SET answer = x'00'",
+        "UPDATE reservations SET turn = 7",
     ):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
@@ -118,6 +114,6 @@ def test_triggers_refuse_careless_edits(path: Path) -> None:
 
 def test_an_edited_ledger_answers_nothing(path: Path) -> None:
     spend(path, 8)
-    edit(path, "UPDATE entries SET payload = replace(payload, '4', '1') WHERE seq = 2")
+    edit(path, "UPDATE entries SET payload = replace(payload, '4', '1') WHERE seq = 3")
     with pytest.raises(LedgerTamperedError, match="changed by hand"):
         spend(path, 9)

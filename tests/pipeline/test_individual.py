@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from ballotine import Budget, GNMax, PateClassifier
+from ballotine.data import row_keys
 from ballotine.errors import DataError, LedgerMismatchError, ParameterError
 from ballotine.ledger import Ledger
 from ballotine.pipeline import BiasWarning, Run, RunFile, create_folder
@@ -67,13 +68,15 @@ def test_equal_budgets_are_standard_pate(kind: Any, budgets: dict[str, float]) -
 def test_groups_weigh_differently_when_budgets_differ() -> None:
     weighted = classifier(Weighting(BUDGETS), GROUPS)
     plan = weighted.procedure_.plan
-    assert plan is not None
     weights = [group.reach.weight for group in plan.groups]
     assert weights == sorted(weights)
     assert weights[0] < 1 < weights[-1]
     turned = classifier(Weighting(BUDGETS), np.roll(GROUPS, 1))
-    ids = [c.procedure_.query_ids(X[PUBLIC], c.ensemble_.identity) for c in (weighted, turned)]
+    keys = row_keys(X[PUBLIC])
+    ids = [c.procedure_.rules.query_ids(keys, c._voters.identity) for c in (weighted, turned)]
     assert not set(ids[0]) & set(ids[1]), "other members, other teachers, other queries"
+    # The weights alone do not tell them apart: who is in which group does.
+    assert weighted.procedure_.rules == turned.procedure_.rules
 
 
 def test_upsampling_gives_records_several_teachers() -> None:
@@ -243,7 +246,6 @@ def test_a_file_of_groups_and_resolved_paths(people: Path) -> None:
     result = Run(settings, create_folder(settings)).execute()
     assert build_card(result)["configuration"]["individual"]["groups"] == "groups.csv"
     plan = result.procedure.plan
-    assert plan is not None
     weights = {group.name: group.reach.weight for group in plan.groups}
     assert weights["young"] / weights["old"] == pytest.approx(8 / 3, rel=1e-4)
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 from ballotine import Budget, GNMax, Kind, PateClassifier
-from ballotine.errors import InsufficientBudgetError, ParameterError
-from ballotine.ledger import EVERYONE, Ledger, Mode, Terms
+from ballotine.errors import LedgerMismatchError, ParameterError
+from ballotine.ledger import EVERYONE, Ledger, Mode, Terms, verify
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
-from ballotine.pipeline.procedure import Procedure, Rules
+from ballotine.pipeline.procedure import Procedure, Request
 from ballotine.report import build_card, write_card
 from ballotine.voting import LNMax
 from ballotine.voting.publication import Publication, fixed_terms, plan_publication
@@ -39,7 +40,7 @@ def planned(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(1)
         return once(*settings)
 
-    monkeypatch.setattr("ballotine.pipeline.procedure.plan_publication", choose)
+    monkeypatch.setattr("ballotine.voting.publication.plan_publication", choose)
     return calls
 
 
@@ -57,16 +58,36 @@ def fixed(**changes: Any) -> PateClassifier:
     return PateClassifier(**(settings | changes)).fit(X[PRIVATE], Y[PRIVATE])
 
 
+def interrupt(pate: PateClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Label until somebody presses Ctrl-C, after the first chunk."""
+    recorded, calls = Ledger.record, []
+
+    def record(*arguments: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return recorded(*arguments, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "record", record)
+        with pytest.raises(KeyboardInterrupt):
+            pate.label(X[PUBLIC])
+
+
 @pytest.mark.usefixtures("planned")
-def test_a_fixed_number_of_queries_gets_a_published_epsilon() -> None:
+def test_a_fixed_number_of_queries_gets_a_published_epsilon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     pate = fixed()
-    half = pate.label(X[PUBLIC][:75])
-    assert half.answered.all()
+    interrupt(pate, monkeypatch)
     before = pate.guarantee_
-    assert (before.kind, before.mode) == (Kind.DATA_INDEPENDENT, "fixed")
+    assert (before.kind, before.mode) == (Kind.CONDITIONAL, "fixed")
     assert any("not been published" in note for note in before.notes)
+    half = pate.ledger_.spending()
+    assert (half.recorded, half.pending) == (64, 64)
     whole = pate.label(X[PUBLIC])
-    assert np.array_equal(whole.labels[:75], half.labels)
+    assert whole.answered.all()
+    assert pate.ledger_.spending().asked == QUERIES, "what was paid for is not paid again"
     after = pate.guarantee_
     assert after.kind is Kind.SANITISED
     assert after.epsilon < pate.ledger_.budget.epsilon
@@ -75,24 +96,33 @@ def test_a_fixed_number_of_queries_gets_a_published_epsilon() -> None:
     assert after.epsilon == statement["epsilon"]
     pate.label(X[PUBLIC])
     assert pate.ledger_.spending().statement == statement, "once, and for good"
+    again = pate.label(X[PUBLIC][:75])
+    assert np.array_equal(again.labels, whole.labels[:75])
 
 
 @pytest.mark.usefixtures("planned")
-def test_fixed_rows_are_neither_more_nor_answered_twice() -> None:
+def test_fixed_rows_are_neither_more_nor_fewer_nor_answered_twice() -> None:
     pate = fixed()
-    pate.label(X[PUBLIC][:148])
-    with pytest.raises(ParameterError, match=r"150 queries were fixed .* would make 151"):
-        pate.label(X[848:851])
-    assert pate.ledger_.spending().asked == 148
-    twice = pate.label(np.vstack([X[PUBLIC][146:], X[PUBLIC][146:]]))
-    assert np.array_equal(twice.labels[:4], twice.labels[4:])
+    head = pate.ledger_.head()
+    for rows in (X[PUBLIC][:148], X[699:850], X[PUBLIC][[0] * QUERIES]):
+        with pytest.raises(ParameterError, match=r"150 queries were fixed .* all of them at once"):
+            pate.label(rows)
+    assert pate.ledger_.head() == head, "nothing was paid for"
+    twice = pate.label(np.vstack([X[PUBLIC], X[PUBLIC][146:]]))
+    assert np.array_equal(twice.labels[146:150], twice.labels[150:])
     assert pate.ledger_.spending().recorded == QUERIES
     assert pate.ledger_.spending().statement is not None
+    head = pate.ledger_.head()
+    with pytest.raises(ParameterError, match="150 queries were fixed"):
+        pate.label(X[848:851])
+    assert pate.ledger_.head() == head
 
 
-def test_a_second_process_keeps_the_plan_of_the_ledger(tmp_path: Path, planned: list[int]) -> None:
+def test_a_second_process_keeps_the_plan_of_the_ledger(
+    tmp_path: Path, planned: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "l.sqlite"
-    fixed(ledger=path).label(X[PUBLIC][:40])
+    interrupt(fixed(ledger=path), monkeypatch)
     assert len(planned) == 1
     again = fixed(ledger=path)
     assert len(planned) == 1, "the plan stands in the ledger"
@@ -100,31 +130,94 @@ def test_a_second_process_keeps_the_plan_of_the_ledger(tmp_path: Path, planned: 
     assert again.guarantee_.kind is Kind.SANITISED
 
 
-def test_queries_of_another_ensemble_are_never_in_the_published_epsilon(
+@pytest.mark.parametrize(
+    ("change", "rows", "word"),
+    [
+        ({"random_state": 9}, PUBLIC, "fixed beforehand, and these are not the same"),
+        ({}, slice(701, 851), "fixed beforehand, and these are not the same"),
+        ({"teacher": KNeighborsClassifier(1)}, PUBLIC, "these are not the same"),
+        ({"mechanism": GNMax(24.0)}, PUBLIC, "mechanism was fixed beforehand"),
+        ({"delta": 1e-6}, PUBLIC, "δ was fixed beforehand"),
+        ({"queries": 151}, slice(700, 851), "number of queries was fixed beforehand"),
+        ({"n_teachers": 61}, PUBLIC, "number of teachers was fixed beforehand"),
+        (
+            {"mode": "strict", "queries": None, "delta": None, "budget": Budget(9.0, DELTA)},
+            PUBLIC,
+            "in fixed mode",
+        ),
+    ],
+    ids=["ensemble", "rows", "teacher", "sigma", "delta", "queries", "teachers", "mode"],
+)
+@pytest.mark.usefixtures("planned")
+def test_a_fixed_ledger_pays_for_nothing_but_what_it_was_begun_with(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, Any],
+    rows: slice,
+    word: str,
+) -> None:
+    """Its published ε is about these queries; others would be in the file and not in the ε."""
+    path = tmp_path / "l.sqlite"
+    interrupt(fixed(ledger=path), monkeypatch)
+    with Ledger.existing(path) as ledger:
+        head = ledger.head()
+    with pytest.raises(LedgerMismatchError, match=word):
+        fixed(ledger=path, **change).label(X[rows])
+    with Ledger.existing(path) as ledger:
+        assert ledger.head() == head
+    again = fixed(ledger=path)
+    again.label(X[PUBLIC])
+    assert again.guarantee_.kind is Kind.SANITISED
+
+
+def test_a_strict_ledger_that_has_paid_takes_no_fixed_queries(
     tmp_path: Path, planned: list[int]
 ) -> None:
-    """Their votes are not at hand: the ceiling stands, and nothing smaller is said."""
-    path = tmp_path / "l.sqlite"
-    fixed(ledger=path).label(X[PUBLIC][:40])
-    other = fixed(ledger=path, random_state=9)
-    answers = other.label(X[PUBLIC])
-    assert answers.asked.sum() == QUERIES - 40
-    assert other.ledger_.spending().recorded == QUERIES
-    assert other.ledger_.spending().statement is None
-    assert other.guarantee_.kind is Kind.DATA_INDEPENDENT
-    assert len(planned) == 1
+    path, strict = tmp_path / "l.sqlite", {"mode": "strict", "queries": None, "delta": None}
+    first = fixed(ledger=path, **strict, budget=Budget(9.0, DELTA))
+    first.label(X[PUBLIC][:3])
+    head = first.ledger_.head()
+    with pytest.raises(LedgerMismatchError, match="strict mode, not in fixed mode"):
+        fixed(ledger=path)
+    assert first.ledger_.head() == head
+    assert planned == []
 
 
 def test_the_terms_are_those_of_the_plan(tmp_path: Path, planned: list[int]) -> None:
-    rules = Rules(MECHANISM, 60, Mode.FIXED, delta=DELTA, queries=QUERIES)
-    procedure = Procedure.settle(rules, 2, None)
-    terms = procedure.terms(None)
+    request = Request(MECHANISM, 60, Mode.FIXED, delta=DELTA, queries=QUERIES)
+    promise = Procedure.settle(request, 2, None, 700).rules.promise()
+    terms = promise.settle()
     publication, _ = once(MECHANISM, 60, 2, QUERIES, DELTA)
     assert terms == fixed_terms(MECHANISM, publication, QUERIES, DELTA)
     assert Publication.from_json(terms.plan) == publication
-    with Ledger.open(tmp_path / "strict.sqlite", Budget(1.0, DELTA)):
-        assert procedure.terms(tmp_path / "strict.sqlite") == terms
+    assert promise.disagreement(terms) is None
+    # A ledger that has paid for nothing takes another promise.
+    with Ledger.open(tmp_path / "strict.sqlite", Budget(1.0, DELTA)) as ledger:
+        assert promise.disagreement(ledger.terms) is not None
+    with Ledger.open(tmp_path / "strict.sqlite", promise) as ledger:
+        assert ledger.terms == terms
     assert len(planned) == 2
+
+
+@pytest.mark.usefixtures("planned")
+def test_the_ceiling_holds_for_answers_and_publication_together() -> None:
+    """At the ledger's own order: all queries, each at its worst, and the published number."""
+    pate = fixed()
+    pate.label(X[PUBLIC])
+    publication, _ = once(MECHANISM, 60, 2, QUERIES, DELTA)
+    terms = pate.ledger_.terms
+    ((_, order),) = terms.orders
+    at = np.array([order])
+    # A number that moves by one unit beside noise of σ units costs α/(2σ²).
+    number = order / (2 * publication.sigma**2)
+    each = sum(float(event.cost(at)[0]) for event in MECHANISM.events(2))
+    total = QUERIES * each + number
+    price = np.log(1 - 1 / order) - np.log(DELTA * order) / (order - 1)
+    assert pate.ledger_.spending().cost(at)[0] == pytest.approx(total, rel=1e-12)
+    assert total + price <= terms.loosest.epsilon
+    assert total + price == pytest.approx(terms.loosest.epsilon, rel=1e-6)
+    assert pate.ledger_.spending().epsilon() <= terms.loosest.epsilon
+    verify(pate.ledger_)
 
 
 def test_what_the_modes_need() -> None:
@@ -150,7 +243,8 @@ def paper(**changes: Any) -> PateClassifier:
 
 def test_paper_mode_stops_elsewhere_and_says_so() -> None:
     pate = paper()
-    assert pate.ledger_.terms == Terms(((EVERYONE, Budget(1.0, DELTA)),), Mode.PAPER)
+    terms = Terms(((EVERYONE, Budget(1.0, DELTA)),), Mode.PAPER)
+    assert pate.ledger_.terms == terms.planned()
     papers = pate.label(X[PUBLIC])
     strict = fixed(mode="strict", queries=None, delta=None, budget=Budget(1.0, DELTA))
     own = strict.label(X[PUBLIC])
@@ -206,12 +300,12 @@ def test_a_fixed_run_publishes_and_resumes(blobs: Path, planned: list[int]) -> N
     write_card(folder, card)
     assert card["guarantee"]["kind"] == "sanitised"
     assert card["guarantee"]["mode"] == "fixed"
-    assert card["published"]["confidence"] == 0.95
+    assert card["published"]["failure"] == DELTA / 10
     assert card["accounted_epsilon"] > card["guarantee"]["epsilon"]
     with Ledger.existing(folder.ledger) as ledger:
         assert ledger.terms.queries == 150, "a row that occurs twice is one query"
     report = folder.report.read_text()
-    assert "sanitised, fixed mode, 95 % sure" in report
+    assert "sanitised, fixed mode, for this data set and its neighbours" in report
     again = Run(settings, open_folder(folder.root)[0]).execute()
     assert build_card(again)["guarantee"] == card["guarantee"]
     assert len(planned) == 1
@@ -231,8 +325,12 @@ def test_a_spent_fixed_ledger_answers_nothing_more(blobs: Path) -> None:
     settings = RunFile.load(blobs / "run.toml")
     Run(settings, create_folder(settings)).execute()
     other = settings.with_changes(folder=blobs / "two", seed=77)
-    with pytest.raises(InsufficientBudgetError):
+    with Ledger.existing(blobs / "l.sqlite") as ledger:
+        head = ledger.head()
+    with pytest.raises(LedgerMismatchError, match="these are not the same"):
         Run(other, create_folder(other)).execute()
+    with Ledger.existing(blobs / "l.sqlite") as ledger:
+        assert ledger.head() == head
 
 
 def test_a_paper_run_carries_a_red_banner(blobs: Path, ballotine: Any) -> None:

@@ -71,17 +71,20 @@ def test_the_release_covers_the_cost_as_often_as_it_says(kind: str) -> None:
 
 
 def released(kind: str, g: Array, tops: Array, noise: SeededNoise) -> smooth.Sanitised:
+    # Beside δ, so that it can be large enough to be counted.
     if kind == "log":
-        log = smooth.LogRelease(g=g, order=6.0, delta=1e-5, sigma=3.0)
+        log = smooth.LogRelease(g=g, order=6.0, delta=1e-5, sigma=3.0, failure=0.05, folded=False)
         return log.release(tops, noise)
-    way = smooth.SmoothRelease(order=6.0, delta=1e-5, sigma=10.0, beta=0.03)
+    way = smooth.SmoothRelease(
+        order=6.0, delta=1e-5, sigma=10.0, beta=0.03, failure=0.05, folded=False
+    )
     return way.release(smooth.enumerated(tops, g), noise)
 
 
 def test_a_seed_repeats_and_a_key_separates() -> None:
     g = envelope.shape(envelope.gnmax(40, 3, 6.0, 10.0), 0.05)
-    log = smooth.LogRelease(g=g, order=6.0, delta=1e-5, sigma=3.0)
-    tops = np.array([30, 31])
+    log = smooth.LogRelease(g=g, order=6.0, delta=1e-5, sigma=1.0)
+    tops = np.array([38, 39])
     first = log.release(tops, SeededNoise(1))
     assert first == log.release(tops, SeededNoise(1))
     assert first != log.release(tops, SeededNoise(1), key=b"second")
@@ -89,7 +92,7 @@ def test_a_seed_repeats_and_a_key_separates() -> None:
 
 
 def test_planners_choose_from_assumed_votes() -> None:
-    assumed = np.random.default_rng(2).integers(60, 101, 60)
+    assumed = np.random.default_rng(2).integers(85, 101, 400)
     orders = [3.0, 6.0]
 
     def costs(order: float) -> Array:
@@ -114,7 +117,7 @@ def test_planners_choose_from_assumed_votes() -> None:
         lambda: smooth.smooth_release_cost(2.0, 0.0, 1.0),
         lambda: smooth.SmoothRelease(order=30.0, delta=1e-5, sigma=1.0, beta=0.1),
         lambda: smooth.SmoothRelease(order=3.0, delta=0.0, sigma=1.0, beta=0.1),
-        lambda: smooth.SmoothRelease(order=3.0, delta=1e-5, sigma=1.0, beta=0.1, confidence=1.0),
+        lambda: smooth.SmoothRelease(order=3.0, delta=1e-5, sigma=1.0, beta=0.1, failure=0.0),
         lambda: smooth.LogRelease(g=[1.0, 2.0], offset=-1.0, order=3.0, delta=1e-5, sigma=1.0),
         lambda: smooth.LogRelease(g=[1.0, 2.0], order=3.0, delta=1e-5, sigma=0.0),
     ],

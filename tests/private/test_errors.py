@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -21,29 +20,31 @@ from ballotine.data import DataSpec, Schema, load
 from ballotine.data.ballots import open_votes
 from ballotine.data.schema import Column
 from ballotine.errors import BallotineError, InsufficientBudgetError, LedgerTamperedError
-from ballotine.ledger import Ledger, Mode, verify
+from ballotine.ledger import Ledger, verify
 from ballotine.noise import QueryNoise, SecureNoise
 from ballotine.privacy import envelope, exact, published, smooth
 from ballotine.privacy.guarantee import Budget
 from ballotine.voting import (
-    Answerer,
     BinaryVoting,
     ConfidentGNMax,
     GNMax,
     LabelTallies,
+    Plan,
     PowersetVoting,
+    Rules,
     StudentTallies,
     SubsetTallies,
     Tallies,
     cast_labels,
-    query_ids,
 )
 from ballotine.voting.account import Accountant
 from ballotine.voting.publication import places_of, plan_publication
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting.saved import SavedVotes, vote
+from tests.edited import copy_ledger, edit_ledger
 from tests.private.search import Wanted
 from tests.private.voters import BALLOTS, CLASSES, TALLIES, TEACHERS, private_rows, public_rows
 from tests.private.walk import walk
+from tests.voting.sessions import cast, open_session, rules_for
 
 WANTED = Wanted.votes(BALLOTS, TALLIES)
 MARK = 73913
@@ -66,8 +67,15 @@ def file(folder: Path, votes: np.ndarray) -> Path:
 
 def read(path: Path, **options: Any) -> None:
     votes = SavedVotes.of(open_votes(path), GNMax(2.0), CLASSES, **options)
+    plan = Plan.standard_of(GNMax(2.0), votes.teachers, 1e-5, 1.0)
     for chunk in votes.chunks():
-        Accountant(GNMax(2.0), "exact", SecureNoise()).add(chunk, CLASSES, 1e-5)
+        Accountant(plan, "exact", SecureNoise()).add(chunk, CLASSES, 1e-5)
+
+
+def answer(path: Path, teachers: int = TEACHERS, **options: Any) -> None:
+    votes = SavedVotes.of(open_votes(path), GNMax(2.0), CLASSES, **options)
+    plan = Plan.standard_of(GNMax(2.0), teachers, 1e-5, 1.0)
+    vote(votes, Rules(plan, CLASSES), None, SecureNoise())
 
 
 def words(folder: Path) -> Path:
@@ -137,6 +145,13 @@ CASES: dict[str, Callable[[Path], object]] = {
     "file of one axis": lambda folder: read(file(folder, TALLIES[0])),
     "file of text": lambda folder: read(file(folder, np.array([[WORD, "1"]] * 2))),
     "file of words": lambda folder: read(words(folder)),
+    "vote on NaN": lambda folder: answer(file(folder, spoilt(np.nan, BALLOTS))),
+    "vote on ballots outside": lambda folder: answer(file(folder, spoilt(0, BALLOTS).astype("i8"))),
+    "vote on beyond": lambda folder: answer(
+        file(folder, np.where(BALLOTS == 0, 2**63 + MARK, BALLOTS).astype(np.uint64))
+    ),
+    "vote on tallies": lambda folder: answer(file(folder, TALLIES), CLASSES),
+    "vote of other teachers": lambda folder: answer(file(folder, BALLOTS), TEACHERS + 1),
     "a word for a number": lambda folder: table(folder, ["30,yes", f"{WORD},no"]),
     "an unknown class": lambda folder: table(folder, ["30,yes", f"31,{WORD}"], ("yes", "no")),
     "a cell too many": lambda folder: table(folder, ["30,yes", f"31,no,{MARK}"]),
@@ -172,39 +187,28 @@ def check(problem: BaseException, folder: Path) -> None:
 def test_errors_of_a_ledger_repeat_nothing_private(tmp_path: Path) -> None:
     path, mechanism = tmp_path / "l.sqlite", ConfidentGNMax(15.0, 20.0, 20.0)
     votes = SavedVotes.of(open_votes(file(tmp_path, BALLOTS)), mechanism, CLASSES)
-    rule = Rule(mechanism, Mode.STRICT, 1e-5, Budget(1.0, 1e-5))
-    vote(votes, rule, path, SecureNoise())
-    with Ledger.existing(path) as book:
-        other = GNMax(0.1)
-        answerer = Answerer(other, book, SecureNoise(), np.arange(CLASSES))
-        assert not answerer.answer(query_ids([b"q"], b"e", other), refuse_to_count).asked.any()
-        spent = book.refusal(answerer.charge())
+    voters = cast(BALLOTS)
+    vote(votes, rules_for(mechanism, voters, CLASSES, Budget(1.0, 1e-5)), path, SecureNoise())
+    rules = rules_for(GNMax(0.1), voters, CLASSES, Budget(1.0, 1e-5))
+    with open_session(rules, voters, ledger=path) as session:
+        assert not session.answer(np.arange(1), [b"q"]).asked.any()
+        spent = session.refusal()
     assert isinstance(spent, InsufficientBudgetError)
     check(spent, tmp_path)
     with pytest.raises(BallotineError) as other_promise:
         Ledger.open(path, Budget(2.0, 1e-5))
     check(other_promise.value, tmp_path)
     for statement in (
-        "UPDATE queries SET answer = x'0000000000000005'",
+        "UPDATE reservations SET answer = x'0000000000000005'",
         "UPDATE entries SET payload = replace(payload, '\"answered\":', '\"answered\":1')",
     ):
         check(tampered(path, statement), tmp_path)
 
 
-def refuse_to_count(_: np.ndarray) -> Tallies:
-    raise AssertionError("votes are not looked at before they are paid for")
-
-
 def tampered(path: Path, statement: str) -> BaseException:
     """What verification says about a copy that was edited by hand."""
-    copy = path.with_name("edited.sqlite")
-    with sqlite3.connect(path) as source, sqlite3.connect(copy) as target:
-        source.backup(target)
-        for (trigger,) in target.execute("SELECT name FROM sqlite_master WHERE type='trigger'"):
-            target.execute(f"DROP TRIGGER {trigger}")
-        target.execute(statement)
-    source.close()
-    target.close()
+    copy = copy_ledger(path, "edited.sqlite")
+    edit_ledger(copy, statement)
     with pytest.raises(LedgerTamperedError) as raised, Ledger.existing(copy) as book:
         verify(book)
     copy.unlink()

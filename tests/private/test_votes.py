@@ -15,7 +15,6 @@ from ballotine.data.ballots import open_votes
 from ballotine.ledger import Ledger, Mode
 from ballotine.noise import QueryNoise, SecureNoise, SeededNoise
 from ballotine.privacy import exact
-from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.voting import (
     BinaryVoting,
@@ -24,12 +23,14 @@ from ballotine.voting import (
     GNMax,
     InteractiveGNMax,
     LNMax,
+    Plan,
     PowersetVoting,
+    Rules,
     Tallies,
 )
 from ballotine.voting.account import Accountant
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting.saved import SavedVotes, vote
 from tests.conftest import Command, Ended
 from tests.private.search import Wanted
 from tests.private.voters import (
@@ -42,7 +43,6 @@ from tests.private.voters import (
     TEACHERS,
 )
 
-BUDGET = Budget(400.0, 1e-5)
 SINGLE = (GNMax(15.0), ConfidentGNMax(15.0, 20.0, 20.0), LNMax(0.1))
 SEVERAL = (
     BinaryVoting(15.0),
@@ -95,8 +95,10 @@ def test_answers_and_ledger_show_no_tally(folder: Path, name: str, mode: Mode) -
     wanted = WANTED_LABELS if several else WANTED
     for number, mechanism in enumerate(SEVERAL if several else SINGLE):
         ledger = folder / f"{mode}{number}.sqlite"
-        rule = Rule(mechanism, mode, 1e-5, BUDGET)
-        released = vote(saved(folder / name, mechanism), rule, ledger, SecureNoise())
+        votes = saved(folder / name, mechanism)
+        plan = Plan.standard_of(mechanism, TEACHERS, 1e-5, 400.0)
+        rule = Rules(plan, votes.classes, mode)
+        released = vote(votes, rule, ledger, SecureNoise())
         assert released[0].asked.all()
         assert wanted.leaks([released, str(released[1]), rule], mechanism.name) == []
         assert leaks_in_ledger(ledger, wanted) == []
@@ -105,12 +107,13 @@ def test_answers_and_ledger_show_no_tally(folder: Path, name: str, mode: Mode) -
 def test_a_published_epsilon_shows_neither_tallies_nor_their_cost(folder: Path) -> None:
     mechanism = GNMax(10.0)
     votes = saved(folder / "few.npy", mechanism)
-    rule = Rule(mechanism, Mode.FIXED, 1e-5)
+    plan = Plan.standard_of(mechanism, FEW.shape[1], 1e-5)
+    rules = Rules(plan, CLASSES, Mode.FIXED, QUERIES)
     ledger = folder / "fixed.sqlite"
-    answers, guarantee, _ = vote(votes, rule, ledger, SecureNoise())
+    answers, guarantee, _ = vote(votes, rules, ledger, SecureNoise())
     assert WANTED_FEW.leaks([answers, guarantee, str(guarantee)], "released") == []
     assert leaks_in_ledger(ledger, WANTED_FEW) == []
-    private = Accountant(mechanism, "exact", SecureNoise())
+    private = Accountant(plan, "exact", SecureNoise())
     private.add(FEW, CLASSES, 1e-5)
     cost = f"{private.result(1e-5).epsilon:.7f}"
     with Ledger.existing(ledger) as book:
@@ -126,7 +129,8 @@ def test_an_accountant_keeps_tallies_to_itself(bounds: Any) -> None:
         (SINGLE[1], Tallies(TALLIES), CLASSES, WANTED),
         (SEVERAL[0], LABEL_BALLOTS, LABEL_BALLOTS.shape[2], WANTED_LABELS),
     ):
-        accountant = Accountant(mechanism, bounds, SeededNoise(0))
+        plan = Plan.standard_of(mechanism, TEACHERS, 1e-5)
+        accountant = Accountant(plan, bounds, SeededNoise(0))
         readings = accountant.add(votes, classes, 1e-5)
         assert "private" in str(readings)
         result = accountant.result(1e-5)
@@ -147,6 +151,7 @@ CONFIDENT = (
     *("--mechanism", "confident-gnmax", "--sigma", 15, "--threshold", 20),
     *("--sigma-threshold", 20, "--delta", "1e-5"),
 )
+SIX = ("--classes", 6)
 LOOSE = ("--epsilon", 400, "--delta", "1e-5")
 FILES = ("--ledger", "l.sqlite", "--out", "answers.npz")
 GROUPS = ("ballots.npy", "-m", "gnmax", "--sigma", 15, "--delta", "1e-5", "--weights", "groups.csv")
@@ -155,6 +160,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         "vote",
         "ballots.npy",
         *CONFIDENT,
+        *SIX,
         "--epsilon",
         400,
         "--ledger",
@@ -162,21 +168,39 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
         "--out",
         "o.npz",
     ),
-    "vote again": ("vote", "ballots.npy", *CONFIDENT, "--epsilon", 400, "--json"),
+    "vote again": ("vote", "ballots.npy", *CONFIDENT, *SIX, "--epsilon", 400, "--json"),
     "vote on tallies": ("vote", "tallies.npy", "--tallies", *CONFIDENT, "--epsilon", 400),
-    "vote as papers do": ("vote", "ballots.npy", *CONFIDENT, "--epsilon", 2, "--mode", "paper"),
+    "vote as papers do": (
+        "vote",
+        "ballots.npy",
+        *CONFIDENT,
+        *SIX,
+        "--epsilon",
+        2,
+        "--mode",
+        "paper",
+    ),
     "vote on labels": ("vote", "labels.npy", "-m", "clipped", "--tau", 1.8, "--sigma", 9, *LOOSE),
     "vote on sets": ("vote", "labels.npy", "-m", "powerset", "--sigma", 9, *LOOSE, "--json"),
     "account": ("account", "ballots.parquet", *CONFIDENT, "--classes", 6, "--json"),
     "account with a curve": ("account", "ballots.npy", *CONFIDENT, "--curve", "curve.csv"),
     "account of groups": ("account", *GROUPS, "--group-budgets", "1,2,3", "--bounds", "published"),
-    "vote of groups": ("vote", *GROUPS, "--group-budgets", "4,8,12"),
-    "too little": ("vote", "ballots.npy", *CONFIDENT, "--epsilon", 0.01),
-    "wrong axes": ("vote", "labels.npy", *CONFIDENT, "--epsilon", 4),
+    "vote of groups": ("vote", *GROUPS, *SIX, "--group-budgets", "4,8,12"),
+    "too little": ("vote", "ballots.npy", *CONFIDENT, *SIX, "--epsilon", 0.01),
+    "wrong axes": ("vote", "labels.npy", *CONFIDENT, *SIX, "--epsilon", 4),
     "too few classes": ("vote", "ballots.npy", *CONFIDENT, "--classes", 3, "--epsilon", 4),
+    "no classes": ("vote", "ballots.npy", *CONFIDENT, "--epsilon", 4),
+    "tallies as ballots": ("vote", "tallies.npy", *CONFIDENT, "--classes", 98, "--epsilon", 4),
     "not tallies": ("account", "labels.npy", "--tallies", *CONFIDENT),
 }
-FAILING = {"too little": 4, "wrong axes": 3, "too few classes": 3, "not tallies": 3}
+FAILING = {
+    "too little": 4,
+    "wrong axes": 3,
+    "too few classes": 3,
+    "no classes": 2,
+    "tallies as ballots": 3,
+    "not tallies": 3,
+}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -192,7 +216,8 @@ def test_commands_show_no_tally(ballotine: Command, folder: Path, name: str) -> 
 
 def test_an_accountant_keeps_data_dependent_costs_locked() -> None:
     mechanism = GNMax(15.0)
-    accountant = Accountant(mechanism, "exact", SecureNoise())
+    plan = Plan.standard_of(mechanism, TEACHERS, 1e-5)
+    accountant = Accountant(plan, "exact", SecureNoise())
     accountant.add(BALLOTS, CLASSES, 1e-5)
     total = exact.gnmax(TALLIES, DEFAULT_ORDERS, mechanism.sigma).sum(axis=0)
     costs = Wanted([total])

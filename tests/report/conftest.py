@@ -207,7 +207,7 @@ def paper_card(make_card: MakeCard) -> dict[str, Any]:
 @pytest.fixture
 def sanitised_card(make_card: MakeCard) -> dict[str, Any]:
     """A fixed number of queries, its ε published."""
-    card = make_card(published={"confidence": 0.95, "order": 7.0}, accounted_epsilon=4.9)
+    card = make_card(published={"failure": 1e-6, "order": 7.0}, accounted_epsilon=4.9)
     card["guarantee"] |= {
         "kind": "sanitised",
         "mode": "fixed",

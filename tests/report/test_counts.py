@@ -17,8 +17,7 @@ from ballotine.ledger import Ledger
 from ballotine.pipeline.counting import Counts, first_places
 from ballotine.report.words import repeated
 from ballotine.types import ABSTAIN
-from ballotine.voting import Answers
-from ballotine.voting.answering import UNASKED
+from ballotine.voting import UNASKED, Answers
 from tests.conftest import Command
 
 

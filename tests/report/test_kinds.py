@@ -126,13 +126,43 @@ def test_paper_mode_is_never_a_real_run(paper_card: dict[str, Any]) -> None:
         check(paper_card)
 
 
-def test_a_published_epsilon_says_how_sure_it_is(sanitised_card: dict[str, Any]) -> None:
-    page = Page(render_html(sanitised_card))
+def test_a_published_epsilon_is_about_this_data_set_and_makes_no_group_statement(
+    sanitised_card: dict[str, Any],
+) -> None:
+    page, text = Page(render_html(sanitised_card)), render_markdown(sanitised_card)
     assert_only_our_own(page)
-    assert "sanitised, fixed mode, 95 % sure" in page.text
+    assert "sanitised, fixed mode, for this data set and its neighbours" in page.text
+    assert "Changing any one person’s record of this data set makes no released" in page.text
+    assert "Take any two sets" not in page.text
     assert "the ceiling of ε = 4.902 holds in any case" in page.text
     assert "charged, whatever the votes ε = 4.9" in page.text
-    assert "95 %" in render_markdown(sanitised_card)
+    assert "for this data set and its neighbours" in text
+    for shown in (page.text, text):
+        assert "1 in 1,000,000" in shown, "what δ pays for the noise of the publication"
+        assert "k records" not in shown
+        assert "e^(k" not in shown
+        assert "says nothing about someone with several records" in shown
+        assert "will guess the right one" not in shown
+
+
+def test_other_kinds_keep_their_group_statement(make_card: Any) -> None:
+    for shown in (Page(render_html(make_card())).text, render_markdown(make_card())):
+        assert "k records" in shown
+        assert "this data set and its neighbours" not in shown
+
+
+def test_a_card_of_version_0_1_says_how_sure_it_is(sanitised_card: dict[str, Any]) -> None:
+    sanitised_card["published"] = {"confidence": 0.95, "order": 7.0}
+    page = Page(render_html(sanitised_card))
+    assert "for this data set and its neighbours, 95 % sure" in page.text
+    assert "which is not part of δ" in page.text
+    assert "95 %, which is not part of the added chance" in render_markdown(sanitised_card)
+
+
+def test_a_published_epsilon_may_be_below_the_charge_but_not_above_the_ceiling(
+    sanitised_card: dict[str, Any],
+) -> None:
+    check(sanitised_card)
     beyond = copy.deepcopy(sanitised_card) | {"accounted_epsilon": 4.91}
     with pytest.raises(DataError, match="charged"):
         check(beyond)

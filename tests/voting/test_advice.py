@@ -10,12 +10,15 @@ from scipy.stats import beta
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.charge import Charge
+from ballotine.noise import SeededNoise
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray, IntArray
-from ballotine.voting import Tallies
-from ballotine.voting.advice import SAMPLE, AssumedVotes, NoiseQuestion, round_sigmas
+from ballotine.voting import GNMax, Tallies
+from ballotine.voting.advice import NoiseQuestion, round_sigmas
+from ballotine.voting.assumed import SAMPLE, AssumedVotes
+from ballotine.voting.publication import plan_publication
 
 TEACHERS, CLASSES, QUERIES = 250, 10, 4000
 BUDGET = Budget(3.0, 1e-5)
@@ -164,20 +167,38 @@ def test_the_recommendation_in_strict_mode_is_the_smallest_noise() -> None:
 
 
 def test_the_recommendation_in_fixed_mode_errs_rarely_and_is_cheap() -> None:
-    advice = question().advise(Mode.FIXED)
+    asked = NoiseQuestion(AssumedVotes.simulated(100, 2, 0.85, 0.95), 300, Budget(4.5, 1e-5), False)
+    advice = asked.advise(Mode.FIXED, [5.0, 10.0, 20.0, 30.0])
     best = advice.recommended
     assert best is not None
     assert best in advice.rows
-    assert best.epsilon_exact <= 3.0 < best.epsilon_strict
-    kept = [row for row in advice.rows if row.epsilon_exact <= 3.0]
-    assert best.wrong <= min(row.wrong for row in kept) + 0.005
-    rivals = [row for row in kept if row.epsilon_exact < best.epsilon_exact]
+    published = {row: row.epsilon_published for row in advice.rows}
+    assert all((e is None) == (row.epsilon_exact > 4.5) for row, e in published.items())
+    kept = {row: e for row, e in published.items() if e is not None and e <= 4.5}
+    assert len(kept) < len([e for e in published.values() if e is not None]), "the margin decides"
+    assert best.epsilon_exact < kept[best] <= 4.5 < best.epsilon_strict
+    fewest = min(row.wrong for row in kept)
+    assert best.wrong <= fewest + 0.005
+    rivals = [row for row, e in kept.items() if e < kept[best]]
     assert rivals, "more noise would be cheaper"
-    assert min(row.wrong for row in rivals) > min(row.wrong for row in kept) + 0.005
-    assert [row.sigma for row in advice.rows] == sorted({row.sigma for row in advice.rows})
-    of_two = question().advise(Mode.FIXED, [70.0, 40.0])
-    assert [row.sigma for row in of_two.rows] == [40.0, 70.0]
-    assert of_two.recommended == of_two.rows[0]
+    assert min(row.wrong for row in rivals) > fewest + 0.005
+    again = asked.advise(Mode.FIXED, [30.0, 20.0])
+    assert [row.sigma for row in again.rows] == [20.0, 30.0]
+    assert again.recommended == again.rows[0]
+
+
+def test_what_is_expected_to_be_published_is_the_median_of_publications() -> None:
+    votes = AssumedVotes.simulated(60, 2, 0.8, 0.9)
+    (row,) = NoiseQuestion(votes, 200, Budget(9.0, 1e-5), False).advise(Mode.FIXED, [12.0]).rows
+    places = votes.places(200)
+    assert len(places) == 200
+    assert np.all(places.sum(axis=1) == 60), "two classes: the rest stands behind the runner-up"
+    plan, _ = plan_publication(GNMax(12.0), 60, 2, 200, 1e-5)
+    way = plan.way(GNMax(12.0), 1e-5)
+    drawn = [way.release(places, SeededNoise(seed)).epsilon for seed in range(401)]
+    assert row.epsilon_published is not None
+    below = np.mean(np.array(drawn) <= row.epsilon_published)
+    assert abs(below - 0.5) < 4 * 0.5 / np.sqrt(401)
 
 
 def test_no_noise_keeps_too_small_a_budget() -> None:

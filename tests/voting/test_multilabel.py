@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ballotine.errors import ParameterError
-from ballotine.ledger import Ledger
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import multilabel
 from ballotine.privacy.events import LabelBits, LabelChecks
@@ -18,14 +17,13 @@ from ballotine.privacy.reach import Reach
 from ballotine.types import ABSTAIN
 from ballotine.voting import (
     UNASKED,
-    Answerer,
     BinaryVoting,
     ClippedVoting,
     Dependencies,
     Mechanism,
     PowersetVoting,
-    query_ids,
 )
+from tests.voting.sessions import cast, open_session, rules_for
 from tests.voting.test_mechanisms import MechanismContract, release
 
 ORDERS = np.array([1.5, 2.0, 4.0, 8.0, 32.0])
@@ -169,14 +167,15 @@ def test_weighted_votes_have_no_cost(mechanism: Mechanism) -> None:
 def test_through_the_ledger(mechanism: Mechanism) -> None:
     """Reserved, recorded and looked up again, until the budget ends."""
     ballots = (np.random.default_rng(1).random((300, 10, 5)) < 0.3).astype(np.int64)
-    ledger = Ledger.open(None, Budget(2.0, 1e-5))
-    names = np.array(list("abcde"))
-    ids = query_ids([bytes([i // 256, i % 256]) for i in range(300)], b"e", mechanism)
-    answerer = Answerer(mechanism, ledger, SeededNoise(1), names)
-    answers = answerer.answer(ids, lambda rows: ballots[rows])
+    voters = cast(ballots)
+    rules = rules_for(mechanism, voters, 5, Budget(2.0, 1e-5))
+    rows, keys = np.arange(300), [bytes([i // 256, i % 256]) for i in range(300)]
+    session = open_session(rules, voters, SeededNoise(1), names=np.array(list("abcde")))
+    answers = session.answer(rows, keys)
     assert answers.labels.shape == (300, 5)
     assert UNASKED in answers.labels
-    assert np.array_equal(answerer.answer(ids, lambda rows: ballots[rows]).labels, answers.labels)
+    assert np.array_equal(session.answer(rows, keys).labels, answers.labels)
+    ids = rules.query_ids(keys, voters.identity)
     asked = answers.labels[answers.asked]
     whole = mechanism.release(
         mechanism.tally(ballots[: len(asked)], 5), QueryNoise(SeededNoise(1), ids[: len(asked)])

@@ -17,9 +17,11 @@ from ballotine.errors import (
     LedgerMismatchError,
     ParameterError,
 )
-from ballotine.ledger import Ledger, Mode, Terms, verify
+from ballotine.ledger import Ledger, Mode, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
+from ballotine.privacy.best import best_epsilon
+from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget, Kind
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN
@@ -30,12 +32,14 @@ from ballotine.voting import (
     ConfidentGNMax,
     GNMax,
     Mechanism,
+    Plan,
     PowersetVoting,
+    Rules,
 )
 from ballotine.voting.individual.saved import parse_budgets, plan_saved, read_groups
-from ballotine.voting.paper import PaperAnswerer
-from ballotine.voting.publication import places_of, publish
-from ballotine.voting.saved import FROM_VOTES, Rule, SavedVotes, vote
+from ballotine.voting.publication import Publication, fixed_terms, places_of, publish
+from ballotine.voting.saved import SavedVotes, vote
+from tests.voting.sessions import affordable, cast, fixed_rules, open_session
 
 DELTA = 1e-5
 CONFIDENT = ConfidentGNMax(8.0, 30.0, 20.0)
@@ -57,8 +61,10 @@ def saved(
     return SavedVotes.of(open_votes(folder / name), mechanism, **more)  # type: ignore[arg-type]
 
 
-def strict(mechanism: Mechanism, epsilon: float = 6.0) -> Rule:
-    return Rule(mechanism, Mode.STRICT, DELTA, Budget(epsilon, DELTA))
+def strict(mechanism: Mechanism, epsilon: float = 6.0, mode: Mode = Mode.STRICT) -> Rules:
+    """Standard PATE with the teachers and classes (or labels) of the fixtures."""
+    teachers, classes = (21, 5) if mechanism.multilabel else (50, 4)
+    return Rules(Plan.standard_of(mechanism, teachers, DELTA, epsilon), classes, mode)
 
 
 def test_a_file_keeps_its_answers_and_pays_once(tmp_path: Path, ballots: np.ndarray) -> None:
@@ -106,16 +112,21 @@ def test_parquet_ballots_and_tallies_are_read_alike(tmp_path: Path, ballots: np.
     expected = counts.argmax(axis=1)
     clear = np.sort(counts, axis=1)[:, -1] > np.sort(counts, axis=1)[:, -2]
     for name, tallies in (("votes.npy", 0), ("votes.parquet", 0), ("tallies.npz", 1)):
-        votes = saved(tmp_path, mechanism, name, tallies=bool(tallies))
+        classes = None if tallies else 4
+        votes = saved(tmp_path, mechanism, name, classes=classes, tallies=bool(tallies))
         found, _, _ = vote(votes, rule, None, SeededNoise(0))
         assert np.array_equal(found.labels[clear], expected[clear]), name
         assert votes.teachers == 50
 
 
-def test_classes_read_from_votes_are_an_assumption(tmp_path: Path, ballots: np.ndarray) -> None:
-    _, open_count, _ = vote(saved(tmp_path, CONFIDENT), strict(CONFIDENT), None, SeededNoise(0))
-    assert open_count.kind is Kind.CONDITIONAL
-    assert FROM_VOTES in open_count.assumptions
+def test_classes_read_from_votes_answer_nothing(tmp_path: Path, ballots: np.ndarray) -> None:
+    """They may be looked at by the holder, and not decide what is released."""
+    path = tmp_path / "l.sqlite"
+    read = saved(tmp_path, CONFIDENT)
+    assert (read.classes, read.classes_from_votes) == (4, True)
+    with pytest.raises(ParameterError, match="state it with --classes"):
+        vote(read, strict(CONFIDENT), path, SeededNoise(0))
+    assert not path.exists()
     given = saved(tmp_path, CONFIDENT, classes=4)
     _, known, _ = vote(given, strict(CONFIDENT), None, SeededNoise(0))
     assert known.kind is Kind.DATA_INDEPENDENT
@@ -129,13 +140,16 @@ def test_the_budget_ends_the_answers_and_too_small_a_one_says_so(
     asked = int(found.asked.sum())
     assert 0 < asked < 120
     assert np.all(found.labels[asked:] == UNASKED)
-    assert guarantee.epsilon <= 1.5
+    assert guarantee.epsilon == 1.5
+    sure = GNMax(30.0)
+    found, _, _ = vote(saved(tmp_path, sure, classes=4), strict(sure, 1.5), None, SecureNoise())
+    assert found.asked.sum() == affordable(sure, 4, Budget(1.5, DELTA)) < 120
     with pytest.raises(InsufficientBudgetError, match="does not allow another answer"):
         vote(votes, strict(CONFIDENT, 0.01), None, SecureNoise())
 
 
 class TestFixed:
-    rule = Rule(CONFIDENT, Mode.FIXED, DELTA)
+    rules = fixed_rules(CONFIDENT, 50, 4, 120, DELTA)
 
     def test_publishes_less_than_the_worst_case_and_once(
         self, tmp_path: Path, ballots: np.ndarray
@@ -144,7 +158,7 @@ class TestFixed:
         ballots[:, 5:] = 0  # most teachers agree on everything
         np.save(tmp_path / "votes.npy", ballots)
         votes = saved(tmp_path, CONFIDENT, classes=4)
-        answers, guarantee, _ = vote(votes, self.rule, path, SeededNoise(7))
+        answers, guarantee, _ = vote(votes, self.rules, path, SeededNoise(7))
         assert answers.asked.all()
         assert guarantee.kind is Kind.SANITISED
         assert guarantee.mode == "fixed"
@@ -152,47 +166,77 @@ class TestFixed:
         true_cost = exact.confident_gnmax(counts, DEFAULT_ORDERS, 8.0, 30.0, 20.0).sum(axis=0)
         truth = conversion.epsilon(DEFAULT_ORDERS, true_cost, DELTA)[0]
         assert truth < guarantee.epsilon < guarantee.budget.epsilon
-        assert any("0.95" in text for text in guarantee.assumptions)
-        again, _, _ = vote(votes, self.rule, path, SeededNoise(7))
+        assert str(guarantee).splitlines()[0].endswith("for this data set and its neighbours")
+        assert any("δ covers the chance of 1e-06" in text for text in guarantee.notes)
+        assert any("nothing about several records" in text for text in guarantee.notes)
+        again, _, _ = vote(votes, self.rules, path, SeededNoise(7))
         assert np.array_equal(again.labels, answers.labels)
         with Ledger.existing(path) as ledger:
             assert [entry.kind for entry in ledger.entries()][-1] == "publish"
             verify(ledger)
             places = places_of(CONFIDENT.tally(ballots, 4))
-            repeated = publish(ledger, CONFIDENT, places, SecureNoise())
+            repeated = publish(ledger, CONFIDENT, places, SecureNoise(), self.rules.binding())
             assert repeated["epsilon"] == guarantee.epsilon, "new draws would average it out"
-        np.save(tmp_path / "more.npy", ballots[:3])
-        with pytest.raises(InsufficientBudgetError, match="all 120 queries"):
-            vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rule, path, SecureNoise())
+            head = ledger.head()
+        np.save(tmp_path / "more.npy", ballots[::-1])
+        with pytest.raises(LedgerMismatchError, match="fixed beforehand"):
+            vote(saved(tmp_path, CONFIDENT, "more.npy", classes=4), self.rules, path, SecureNoise())
+        with Ledger.existing(path) as ledger:
+            assert ledger.head() == head
+
+    def test_a_published_epsilon_above_the_ceiling_leaves_the_ceiling(
+        self, tmp_path: Path, ballots: np.ndarray
+    ) -> None:
+        """Both hold at what the failure leaves of δ, so the smaller one holds at δ."""
+        votes = saved(tmp_path, CONFIDENT, classes=4)
+        plan = Publication(20.0, 0.07, 0.0, 0.5, DELTA / 10, 50, 4)
+        terms = fixed_terms(CONFIDENT, plan, 120, DELTA)
+
+        def worst(orders: np.ndarray) -> np.ndarray:
+            each = sum(event.cost(orders) for event in CONFIDENT.events(4))
+            return 120 * each + GaussianNumber(0.5).cost(orders)
+
+        assert terms.loosest.epsilon >= best_epsilon(worst, 0.9 * DELTA)[0]
+        Ledger.open(tmp_path / "f.sqlite", terms).close()
+        _, guarantee, _ = vote(votes, self.rules, tmp_path / "f.sqlite", SeededNoise(7))
+        with Ledger.existing(tmp_path / "f.sqlite") as ledger:
+            statement = ledger.spending().statement
+        assert statement is not None
+        assert statement["epsilon"] > terms.loosest.epsilon
+        assert (guarantee.epsilon, guarantee.kind) == (
+            terms.loosest.epsilon,
+            Kind.DATA_INDEPENDENT,
+        )
 
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray
     ) -> None:
-        path, votes = tmp_path / "f.sqlite", saved(tmp_path, CONFIDENT, classes=4)
-        with Ledger.open(path, self.rule.terms(votes, path)) as ledger:
-            places = places_of(CONFIDENT.tally(ballots, 4))
+        places, binding = places_of(CONFIDENT.tally(ballots, 4)), self.rules.binding()
+        with Ledger.open(tmp_path / "f.sqlite", self.rules.promise()) as ledger:
             with pytest.raises(LedgerError, match="0 of 120 queries are answered"):
-                publish(ledger, CONFIDENT, places, SecureNoise())
+                publish(ledger, CONFIDENT, places, SecureNoise(), binding)
+            with pytest.raises(LedgerError, match="0 of 120 queries are answered"):
+                ledger.publish({"epsilon": 0.1}, (), binding)
         with Ledger.open(None, Budget(1.0, DELTA)) as plain, pytest.raises(ParameterError):
-            publish(plain, CONFIDENT, places, SecureNoise())
+            publish(plain, CONFIDENT, places, SecureNoise(), binding)
 
     def test_needs_no_epsilon_and_a_proven_envelope(
         self, tmp_path: Path, ballots: np.ndarray
     ) -> None:
         with pytest.raises(ParameterError, match="promises no ε beforehand"):
-            Rule(CONFIDENT, Mode.FIXED, DELTA, Budget(2.0, DELTA))
+            Rules(Plan.standard_of(CONFIDENT, 50, DELTA, 2.0), 4, Mode.FIXED, 120)
         np.save(tmp_path / "labels.npy", np.zeros((5, 6, 3), dtype=np.uint8))
         mechanism = BinaryVoting(4.0)
         votes = saved(tmp_path, mechanism, "labels.npy")
         with pytest.raises(ParameterError, match="no proven envelope"):
-            vote(votes, Rule(mechanism, Mode.FIXED, DELTA), None, SeededNoise(0))
+            vote(votes, fixed_rules(mechanism, 6, 3, 5, DELTA), None, SeededNoise(0))
 
 
 class TestPaper:
     def test_stops_where_a_plain_loop_stops(self, tmp_path: Path, ballots: np.ndarray) -> None:
         """Theorem 6 query by query, added up and converted in a loop."""
         path = tmp_path / "p.sqlite"
-        rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
+        rule = strict(CONFIDENT, 2.5, Mode.PAPER)
         votes = saved(tmp_path, CONFIDENT, classes=4)
         found, guarantee, _ = vote(votes, rule, path, SeededNoise(5))
         asked = int(found.asked.sum())
@@ -216,22 +260,19 @@ class TestPaper:
         assert np.array_equal(again.labels, found.labels)
 
     def test_equal_queries_are_answered_and_metered_once(self, ballots: np.ndarray) -> None:
-        terms = Terms((("everyone", Budget(2.5, DELTA)),), Mode.PAPER)
-        ids = [str(number).encode() for number in range(120)]
+        keys = [str(number).encode() for number in range(120)]
         asked = []
-        for names, rows in ((ids, np.arange(120)), ([ids[0]] * 3 + ids, [0, 0, 0, *range(120)])):
-            answerer = PaperAnswerer(
-                CONFIDENT, Ledger.open(None, terms), SeededNoise(5), np.arange(4)
-            )
-            votes = ballots[rows]
-            found = answerer.answer(names, lambda places, votes=votes: votes[places])
+        for names, rows in ((keys, np.arange(120)), ([keys[0]] * 3 + keys, [0, 0, 0, *range(120)])):
+            rules = strict(CONFIDENT, 2.5, Mode.PAPER)
+            session = open_session(rules, cast(ballots), SeededNoise(5))
+            found = session.answer(np.array(rows), names)
             asked.append(found.labels[-120:])
             assert len(set(found.labels[:3].tolist())) == 1 or len(names) == 120
         assert np.array_equal(asked[0], asked[1])
 
     def test_its_ledger_promises_nothing(self, tmp_path: Path, ballots: np.ndarray) -> None:
         path = tmp_path / "p.sqlite"
-        rule = Rule(CONFIDENT, Mode.PAPER, DELTA, Budget(2.5, DELTA))
+        rule = strict(CONFIDENT, 2.5, Mode.PAPER)
         votes = saved(tmp_path, CONFIDENT, classes=4)
         vote(votes, rule, path, SeededNoise(5))
         with Ledger.existing(path) as ledger:
@@ -256,15 +297,17 @@ class TestGroups:
         rows = self.rows(tmp_path, self.teachers())
         mechanism = GNMax(36.0)
         plan = plan_saved(rows, {"a": 0.5, "b": 1.5}, 50, mechanism, 4, DELTA, method)
-        rule = Rule(mechanism, Mode.STRICT, DELTA, plan=plan)
+        rule = Rules(plan, 4)
         path = tmp_path / "g.sqlite"
         answers, guarantee, _ = vote(
             saved(tmp_path, mechanism, classes=4), rule, path, SecureNoise()
         )
         assert 0 < answers.asked.sum() < 120
-        used = {group.name: group.epsilon / group.budget for group in guarantee.groups}
-        assert all(0.85 < share <= 1.0 for share in used.values()), used
+        assert {group.name: group.epsilon for group in guarantee.groups} == {"a": 0.5, "b": 1.5}
         with Ledger.existing(path) as ledger:
+            accounts = ledger.spending().accounts.values()
+            used = [account.epsilon() / account.budget.epsilon for account in accounts]
+            assert all(0.85 < share <= 1.0 for share in used), used
             verify(ledger)
 
     def test_given_weights_count_as_weighted_votes(

@@ -32,11 +32,9 @@ from pathlib import Path
 import numpy as np
 from ballotine.data.ballots import open_votes
 from ballotine.noise import source
-from ballotine.privacy.guarantee import Budget
-from ballotine.ledger import Mode
-from ballotine.voting import GNMax, Tallies
+from ballotine.voting import GNMax, Plan, Rules, Tallies
 from ballotine.voting.account import Accountant
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting.saved import SavedVotes, vote
 
 def peak():
     return int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) / 1024
@@ -45,16 +43,18 @@ def saved(path):
     return SavedVotes.of(open_votes(path), mechanism, 10, tallies=path.name.startswith("tallies"))
 
 def account(path):
-    accountant = Accountant(mechanism, "tight", source(None))
     votes = saved(path)
+    plan = Plan.standard_of(mechanism, votes.teachers, 1e-5)
+    accountant = Accountant(plan, "tight", source(None))
     for chunk in votes.chunks():
         accountant.add(chunk, votes.classes, 1e-5)
     return accountant.result(1e-5).queries
 
 def answer(path):
-    rule = Rule(mechanism, Mode.STRICT, 1e-5, Budget(1e5, 1e-5))
+    votes = saved(path)
+    rules = Rules(Plan.standard_of(mechanism, votes.teachers, 1e-5, 1e5), votes.classes)
     ledger = path.with_suffix(".sqlite")
-    return int(vote(saved(path), rule, ledger, source(None))[0].asked.sum())
+    return int(vote(votes, rules, ledger, source(None))[0].asked.sum())
 
 def whole(path):
     return len(Tallies.of(np.load(path), 10))

@@ -30,14 +30,14 @@ from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
 EXIT_UNEXPECTED = 70
-EXIT_DISK_FULL = 6
+EXIT_DISK = 6
 
 EPILOG = """
 Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
 parameter, run file or key · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
-damaged or edited, or a card it does not bear out · 6 run folder or disk · 70 unexpected error ·
-130 interrupted by Ctrl-C · 143 ended by SIGTERM. After 130 and 143 nothing that was paid for is
-lost, no process is left behind, and a run goes on with --resume.
+damaged or edited, or a card it does not bear out · 6 run folder, file or disk · 70 unexpected
+error · 130 interrupted by Ctrl-C · 143 ended by SIGTERM. After 130 and 143 nothing that was paid
+for is lost, no process is left behind, and a run goes on with --resume.
 """
 
 app = typer.Typer(
@@ -103,7 +103,10 @@ def _call() -> NoReturn:
     except OSError as problem:
         if problem.errno == errno.ENOSPC:
             complain("the disk is full; free some space and resume, nothing paid for is lost")
-            sys.exit(EXIT_DISK_FULL)
+            sys.exit(EXIT_DISK)
+        if problem.strerror and isinstance(problem.filename, str):
+            complain(f"{problem.filename} cannot be used: {problem.strerror}")
+            sys.exit(EXIT_DISK)
         _unexpected(problem)
     except Exception as problem:
         _unexpected(problem)

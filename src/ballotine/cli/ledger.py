@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import console, plain, warn
-from ballotine.errors import LedgerError, ParameterError
+from ballotine.errors import ParameterError
 from ballotine.files import write_atomic
 
 if TYPE_CHECKING:
@@ -179,10 +179,7 @@ def find(path: Path) -> Path:
     from ballotine.pipeline import RunFolder, open_folder
 
     named = open_folder(path)[1].budget.ledger if (path / "run.toml").is_file() else None
-    found = named or RunFolder(path).ledger
-    if not found.is_file():
-        raise LedgerError(f"{path} holds no ledger")
-    return found
+    return named or RunFolder(path).ledger
 
 
 def _number(value: float | None) -> str:
@@ -202,10 +199,12 @@ def _holds(facts: dict[str, Any]) -> str:
     text = f"holds: ε = {facts['guaranteed_epsilon']:g}"
     if facts["published"] is None:
         return text
-    from ballotine.privacy.guarantee import round_up
+    if facts["published"].get("unbound"):
+        return f"{text}; what version 0.1 published does not say which queries it is about"
+    from ballotine.privacy.guarantee import THIS_DATA_SET, round_up
 
-    epsilon, sure = facts["published"]["epsilon"], facts["published"]["confidence"]
-    return f"{text}; published: ε = {round_up(epsilon):g}, with probability {sure:g} not too small"
+    epsilon = facts["published"]["epsilon"]
+    return f"{text}; published {THIS_DATA_SET}: ε = {round_up(epsilon):g}"
 
 
 def group_facts(spending: Spending) -> list[dict[str, Any]]:

@@ -14,7 +14,8 @@ from ballotine.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from ballotine.privacy.guarantee import Budget
-    from ballotine.voting.advice import Advice, AssumedVotes, NoiseRow
+    from ballotine.voting.advice import Advice, NoiseRow
+    from ballotine.voting.assumed import AssumedVotes
 
 SIMULATED = (
     "votes are simulated from the assumed accuracies; real votes will differ, and may not be "
@@ -31,8 +32,9 @@ WHY = (
     "tell more."
 )
 PUBLISHED = (
-    "The exact ε is expected, and private; publishing it in fixed mode adds noise and a margin "
-    "(a quarter to a third in the examples of the documentation): leave room for it."
+    "The exact ε is expected, and private. What fixed mode publishes of it, with noise and a "
+    "margin that fails with a tenth of δ at most, is expected to be the published ε at the median "
+    "of that noise: half of the draws are above it."
 )
 MOST_READ = 20_000
 
@@ -50,7 +52,7 @@ class Assumption:
     def votes(self) -> AssumedVotes:
         """The votes, simulated or read."""
         from ballotine.cli.plan import CLASSES, TEACHERS
-        from ballotine.voting.advice import AssumedVotes
+        from ballotine.voting.assumed import AssumedVotes
 
         if self.public_votes is None:
             if self.teacher_accuracy is None or self.plurality_accuracy is None:
@@ -73,7 +75,7 @@ class Assumption:
 
         from ballotine.data.ballots import open_votes, read_truth
         from ballotine.voting import GNMax, Tallies
-        from ballotine.voting.advice import AssumedVotes
+        from ballotine.voting.assumed import AssumedVotes
         from ballotine.voting.saved import SavedVotes
 
         # Any mechanism for one class: it only says what the shape of the file must be.
@@ -142,11 +144,12 @@ def _show(advice: Advice, budget: Budget, *, fixed: bool, public: bool) -> None:
         "wrong answers",
         "ε strict",
         "ε exact, expected",
+        *(["ε published, expected"] if fixed else []),
         f"answers for ε = {budget.epsilon:g}: strict",
         "exact",
     )
     for row in advice.rows:
-        table.add_row("→" if row == advice.recommended else "", *_cells(row))
+        table.add_row("→" if row == advice.recommended else "", *_cells(row, fixed=fixed))
     console.print(table)
     best = advice.recommended
     if best is None:
@@ -170,13 +173,15 @@ def _show(advice: Advice, budget: Budget, *, fixed: bool, public: bool) -> None:
         console.print(PUBLISHED, markup=False)
 
 
-def _cells(row: NoiseRow) -> list[str]:
+def _cells(row: NoiseRow, *, fixed: bool) -> list[str]:
+    published = "–" if row.epsilon_published is None else f"{row.epsilon_published:.2f}"
     return [
         f"{row.sigma:g}",
         f"{row.answered:.0%}",
         f"{row.wrong:.1%}",
         f"{row.epsilon_strict:.2f}",
         f"{row.epsilon_exact:.2f}",
+        *([published] if fixed else []),
         str(row.answers_strict),
         str(row.answers_exact),
     ]
@@ -189,6 +194,6 @@ def _recommendation(best: NoiseRow, *, fixed: bool) -> str:
     if not fixed:
         return f"{text}: the smallest noise whose strict ε keeps the budget."
     return (
-        f"{text}: the cheapest noise that errs as rarely as any whose exact ε keeps the budget, "
-        "give or take half a point."
+        f"{text}: the cheapest noise that errs as rarely as any whose published ε is expected "
+        "to keep the budget, give or take half a point."
     )

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
+from ballotine.archives import blamed
 from ballotine.cli.console import console
-from ballotine.errors import BallotineError, RunFolderError
+from ballotine.errors import RunFolderError
 
 HELP = """Rebuild report.html and card.md of a run from its card.json.
 
@@ -27,15 +28,15 @@ def report(
 
     place = RunFolder(folder)
     try:
-        card = json.loads(place.card.read_text(encoding="utf-8"))
-        write_pages(place, card)
-    except FileNotFoundError:
+        text = place.card.read_text(encoding="utf-8")
+    except (FileNotFoundError, NotADirectoryError):
         raise RunFolderError(
             f"{folder} has no card.json; finish the run first: ballotine run --resume {folder}"
         ) from None
-    except BallotineError:
-        raise
-    except (ValueError, KeyError, TypeError) as problem:
-        raise RunFolderError(f"{place.card} is not a readable privacy card") from problem
+    except UnicodeDecodeError:
+        raise RunFolderError(f"{place.card} is not UTF-8 text") from None
+    # A card that was edited can fail anywhere: then it, and nothing else, is to blame.
+    with blamed(RunFolderError, f"{place.card} is not a readable privacy card"):
+        write_pages(place, json.loads(text))
     if not quiet:
         console.print(f"wrote {place.report} and {place.card_text}", markup=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,8 +43,10 @@ def run(
     from ballotine.signing import load_signer
 
     signer = load_signer(ask_passphrase)  # a key that does not open costs nothing yet
-    settings, place = _prepare(runfile, resume, folder, seed)
-    with nullcontext() if quiet else RichProgress() as progress:
+    with (
+        _prepared(runfile, resume, folder, seed) as (settings, place),
+        nullcontext() if quiet else RichProgress() as progress,
+    ):
         try:
             with going_on_with(f"go on with: ballotine run --resume {place.root}"):
                 result = Run(settings, place, progress).execute()
@@ -62,22 +65,25 @@ def run(
         _summarise(result, card, None if signer is None else signer.fingerprint)
 
 
-def _prepare(
+@contextmanager
+def _prepared(
     runfile: Path | None, resume: Path | None, folder: Path | None, seed: int | None
-) -> tuple[RunFile, RunFolder]:
-    from ballotine.pipeline import RunFile, create_folder, embedded, open_folder
+) -> Iterator[tuple[RunFile, RunFolder]]:
+    from ballotine.pipeline import RunFile, embedded, new_folder, open_folder
 
     if resume is not None:
         if runfile is not None or folder is not None or seed is not None:
             raise RunFileError("--resume takes everything from its folder: give it alone")
         place, settings = open_folder(resume)
-        return settings, place
+        yield settings, place
+        return
     if runfile is None:
         settings = RunFile.parse(embedded("digits"), "the embedded example")
     else:
         settings = RunFile.load(runfile)
     settings = settings.with_changes(folder=folder, seed=seed)
-    return settings, create_folder(settings)
+    with new_folder(settings) as place:
+        yield settings, place
 
 
 def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None) -> None:

@@ -175,6 +175,10 @@ def _rules(
         raise ParameterError(f"unknown mode {mode!r}; choose {', '.join(Mode)}")
     if mode == Mode.FIXED and typed.queries is None:
         raise ParameterError("the fixed mode needs --queries, decided before looking at votes")
+    if mode != Mode.FIXED and epsilon is None and typed.group_budgets is None:
+        raise ParameterError(
+            f"the {mode} mode needs a budget: give --epsilon, or --group-budgets with --weights"
+        )
     mechanism = typed.rule()
     if typed.classes is None and not typed.tallies and not mechanism.multilabel:
         raise ParameterError(

@@ -44,10 +44,7 @@ class Typed:
         """The mechanism with the parameters it takes."""
         from ballotine.voting import make_mechanism
 
-        parameters = dict(self.parameters)
-        if self.mechanism == "powerset" and parameters.get("tau") is not None:
-            parameters["tau"] = int(parameters["tau"])
-        return make_mechanism(self.mechanism, parameters)
+        return make_mechanism(self.mechanism, self.parameters)
 
     def votes(self, mechanism: Mechanism) -> SavedVotes:
         """The file, looked at but not read."""

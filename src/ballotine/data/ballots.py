@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ballotine.archives import blamed, check_cells, load_array, open_archive
 from ballotine.errors import DataError
 from ballotine.types import Table
 
@@ -84,13 +85,16 @@ def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
             labels side by side; arrays of three axes say it themselves.
     """
     where = Path(path)
-    if not where.is_file():
+    try:
+        found = where.is_file()
+    except (OSError, ValueError):  # a name that is too long, or none at all
+        found = False
+    if not found:
         raise DataError(f"there is no file {where}")
     if where.suffix == ".parquet":
-        try:
+        with _blamed(where, "Parquet"):
             facts = pq.read_metadata(where)
-        except (pa.ArrowInvalid, OSError):
-            raise DataError(f"{where} cannot be read as Parquet") from None
+            check_cells(facts.num_rows, facts.num_columns, where.stat().st_size)
         shape: tuple[int, ...] = (facts.num_rows, facts.num_columns)
     else:
         shape = _array(where).shape
@@ -114,24 +118,23 @@ def read_truth(path: Path) -> Table | None:
     """The right classes that an .npz of votes holds as ``y``; None where it holds none."""
     if path.suffix != ".npz":
         return None
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return np.asarray(archive[TRUTH_NAME]) if TRUTH_NAME in archive.files else None
-    except (ValueError, OSError, EOFError):
-        raise DataError(f"{path} cannot be read as a NumPy file of numbers") from None
+    with _blamed(path, "a NumPy file of numbers"), open_archive(path) as archive:
+        return np.asarray(archive[TRUTH_NAME]) if TRUTH_NAME in archive.files else None
+
+
+def _blamed(path: Path, what: str) -> AbstractContextManager[None]:
+    return blamed(
+        lambda reason: DataError(f"{path} cannot be read as {what}: {reason}"), "it is damaged"
+    )
 
 
 def _array(path: Path) -> Any:
-    try:
+    with _blamed(path, "a NumPy file of numbers"):
         if path.suffix == ".npy":
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            return load_array(path, mapped=True)
         if path.suffix == ".npz":
-            with np.load(path, allow_pickle=False) as archive:
+            with open_archive(path) as archive:
                 return archive[_name(archive.files, path)]
-    except DataError:
-        raise
-    except (ValueError, OSError, EOFError):
-        raise DataError(f"{path} cannot be read as a NumPy file of numbers") from None
     raise DataError(f"{path} has an unknown extension; votes come as .npy, .npz or .parquet")
 
 
@@ -162,12 +165,12 @@ def _array_blocks(path: Path, step: int) -> Iterator[Any]:
 
 def _parquet_blocks(path: Path, step: int) -> Iterator[Table]:
     # Reading ahead would bring whole row groups into memory, and one may be the whole file.
-    with pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
+    with (
+        _blamed(path, "Parquet of numbers"),
+        pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file,
+    ):
         for batch in file.iter_batches(batch_size=step):
-            try:
-                yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch])
-            except (pa.ArrowInvalid, ValueError, TypeError):
-                raise DataError(f"{path} must hold numbers only") from None
+            yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch])
 
 
 def _checked(rows: Table, path: Path) -> Table:

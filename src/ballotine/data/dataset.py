@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 
 from ballotine.data.identity import Records
+from ballotine.data.layout import ImageShape
 from ballotine.data.partition import secret_permutation
 from ballotine.data.schema import Schema, check_classes
 from ballotine.errors import DataError, ParameterError
@@ -114,7 +115,8 @@ class Dataset:
         test_from: where the test rows come from, if there are any. What is measured on rows
             taken out of the private file is released without protection for them.
         feature_names: names of the features, or None.
-        image_shape: shape of a row that is an image, or None.
+        image_shape: of a row that is an image, (channels, height, width), or None; the row holds
+            its numbers in that order.
         origin: where a named set came from, or "files".
         verified: whether a pinned checksum vouches for a named set; None for files.
         notes: what the user should be told; nothing in it depends on private rows.
@@ -135,7 +137,7 @@ class Dataset:
     public_from: PublicFrom
     test_from: TestFrom | None = None
     feature_names: tuple[str, ...] | None = None
-    image_shape: tuple[int, ...] | None = None
+    image_shape: ImageShape | None = None
     origin: str = "files"
     verified: bool | None = None
     notes: tuple[str, ...] = ()

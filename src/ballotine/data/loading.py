@@ -10,6 +10,7 @@ from ballotine.data.fetch import Progress
 from ballotine.data.from_files import from_files
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.identity import records_of
+from ballotine.data.layout import channels_last
 from ballotine.data.named import NamedSet, get
 from ballotine.data.rows import as_table
 from ballotine.data.schema import Schema
@@ -49,7 +50,7 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
     private, public, test, kept = _named_parts(named, spec)
     several = named.y.ndim == 2
     words = label_words(private[1] if several else np.asarray(named.classes)[private[1]])
-    records = records_of(private[0], words)
+    records = records_of(_as_published(named, private[0]), words)
     preprocessing: PreprocessingFrom = "schema"
     if not named.scaled:
         private, public, test = _scaled_by_public(named, private, public, test)
@@ -78,6 +79,12 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
 
 
 _Labelled = tuple[Table, IntArray]
+
+
+def _as_published(named: NamedSet, X: Table) -> Table:
+    """Records are recognised by what their file says, not by how their pixels are turned."""
+    shape = named.entry.image_shape
+    return X if shape is None else channels_last(X, shape)
 
 
 def _named_parts(

@@ -15,6 +15,7 @@ import numpy as np
 
 from ballotine.data.encode import Encoder
 from ballotine.data.fetch import Progress, cache_folder, data_folder
+from ballotine.data.layout import channels_first
 from ballotine.data.readers import adult_schema
 from ballotine.data.registry import Entry, entry, registry
 from ballotine.data.routes import Found, find
@@ -31,7 +32,8 @@ class NamedSet:
 
     Attributes:
         entry: what is publicly known about it.
-        X: features of the training rows (of all rows, if the set has no canonical split).
+        X: features of the training rows (of all rows, if the set has no canonical split); a row
+            that is an image has the shape `entry.image_shape`, channels first.
         y: class positions in `classes`, or a 0/1 matrix with one column per label.
         X_test: features of the canonical test rows, or None.
         y_test: their labels, or None.
@@ -160,9 +162,9 @@ def _finished(known: Entry, found: Found) -> NamedSet:
     names = Encoder(adult_schema()).feature_names if known.name == "adult" else None
     return NamedSet(
         entry=known,
-        X=_scaled(raw.train.X, known),
+        X=_rows(raw.train.X, known),
         y=raw.train.y,
-        X_test=_scaled(raw.test.X, known) if raw.test else None,
+        X_test=_rows(raw.test.X, known) if raw.test else None,
         y_test=raw.test.y if raw.test else None,
         classes=known.classes or raw.labels or (),
         feature_names=names,
@@ -173,10 +175,14 @@ def _finished(known: Entry, found: Found) -> NamedSet:
     )
 
 
-def _scaled(X: Table, known: Entry) -> Table:
-    """Pixels from 0 to 255 become single-precision numbers in [0, 1]; tables stay as they are."""
-    if known.form == "image":
-        return X.astype(np.float32) / np.float32(255)
+def _rows(X: Table, known: Entry) -> Table:
+    """Published arrays as Ballotine works on them; tables stay as they are.
+
+    Images have their channels first, and pixels from 0 to 255 become single-precision numbers
+    in [0, 1].
+    """
+    if known.image_shape is not None:
+        return channels_first(X, known.image_shape).astype(np.float32) / np.float32(255)
     return X if X.dtype == np.float32 else X.astype(np.float64)
 
 

@@ -36,7 +36,11 @@ _CIFAR_LABELS = ["package/train_lables.json", "package/test_lables.json"]  # spe
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Rows of a set: features as published, and class positions or a 0/1 label matrix."""
+    """Rows of a set: features as published, and class positions or a 0/1 label matrix.
+
+    Colour images have the channels of each pixel together here, as they are published and as
+    checksums are pinned; `ballotine.data.named` turns them.
+    """
 
     X: Table
     y: Labels
@@ -189,4 +193,6 @@ def _images(x: Table, y: Labels, x_test: Table, y_test: Labels) -> Raw:
 
 
 def _part(x: Table, y: Labels) -> Part:
+    if x.ndim == 4 and x.shape[1] == 3 != x.shape[3]:
+        x = np.moveaxis(x, 1, 3)  # written by torch, which has channels first
     return Part(x.reshape(len(x), -1), y)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from ballotine.data import openml, readers
 from ballotine.data.fetch import Package
+from ballotine.data.layout import ImageShape
 from ballotine.errors import DataError
 from ballotine.text import quoted
 
@@ -49,7 +50,7 @@ class Entry:
     n_classes: int
     licence: str
     origin: str
-    image_shape: tuple[int, ...] | None = None
+    image_shape: ImageShape | None = None
     contents: tuple[tuple[str, ...], ...] = ()
     files: tuple[File, ...] = ()
     installed: tuple[Path, readers.Reader] | None = None
@@ -95,7 +96,7 @@ def _entry(name: str, fields: dict[str, Any]) -> Entry:
         name=name,
         classes=None if isinstance(classes, int) else tuple(classes),
         n_classes=classes if isinstance(classes, int) else len(classes),
-        image_shape=tuple(shape) if shape else None,
+        image_shape=(shape[0], shape[1], shape[2]) if shape else None,
         contents=tuple(tuple(pair) for pair in contents),
         # The package comes first: where a set has a smaller copy too, it is the whole one.
         files=((archive[0],) if archive else ()) + tuple(files),

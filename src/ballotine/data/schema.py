@@ -114,7 +114,9 @@ class Schema(pydantic.BaseModel):
             raise DataError(f"{where} cannot be read: {error.strerror}") from None
         except UnicodeDecodeError:
             raise DataError(f"{where} is not UTF-8 text") from None
-        except tomllib.TOMLDecodeError as error:
+        except RecursionError:
+            raise DataError(f"{where} is not valid TOML: it is nested too deeply") from None
+        except ValueError as error:  # tomllib's own, and that of a number with too many digits
             raise DataError(f"{where} is not valid TOML: {printable(error, 120)}") from None
         return cls.from_mapping(content, where)
 

@@ -7,18 +7,18 @@ means never depends on which rows happen to stand in the first block of the file
 from __future__ import annotations
 
 import csv
-import zipfile
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from ballotine.archives import blamed, check_cells, load_array, open_archive
 from ballotine.data.table import as_column, require_columns
 from ballotine.errors import DataError
 from ballotine.text import printable
@@ -66,6 +66,7 @@ def column_names(path: str | Path) -> list[str]:
         names = _csv_header(path, _DELIMITER[suffix])
     elif suffix == ".parquet":
         with _arrow_errors(path), pyarrow.parquet.ParquetFile(path) as file:
+            check_cells(file.metadata.num_rows, file.metadata.num_columns, path.stat().st_size)
             names = list(file.schema_arrow.names)
     else:
         with _archive(path) as archive:
@@ -110,7 +111,7 @@ def read_arrays(path: str | Path) -> Arrays:
     path = _existing(path)
     if path.suffix.lower() == ".npy":
         with _numpy_errors(path):
-            return Arrays(np.load(path, allow_pickle=False))
+            return Arrays(load_array(path))
     with _archive(path) as archive:
         if "X" not in archive.files or not set(archive.files) <= _ARRAY_KEYS:
             raise DataError(
@@ -131,8 +132,9 @@ def _csv_header(path: Path, delimiter: str) -> list[str]:
         raise DataError(f"{_shown(path)} is not UTF-8 text") from None
     except csv.Error:
         raise DataError(f"the header line of {_shown(path)} cannot be read as CSV") from None
-    except OSError as error:
-        raise DataError(f"{_shown(path)} cannot be read: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "it is not text"
+        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
     return []
 
 
@@ -156,7 +158,7 @@ def _csv_batches(path: Path, names: list[str], delimiter: str) -> Iterator[pa.Ta
         ) as reader:
             for batch in reader:
                 yield pa.Table.from_batches([batch])
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError) as error:
         # The library's message quotes the row, which may be private: say only what is wrong.
         if ragged:
             expected, actual = ragged[0]
@@ -184,39 +186,34 @@ def _npz_columns(path: Path) -> Iterator[pa.Table]:
 
 @contextmanager
 def _archive(path: Path) -> Iterator[Any]:
-    with _numpy_errors(path):
-        archive = np.load(path, allow_pickle=False)
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise DataError(f"{_shown(path)} is not a NumPy archive")
-        with archive:
-            yield archive
+    with _numpy_errors(path), open_archive(path) as archive:
+        yield archive
 
 
-@contextmanager
-def _numpy_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except DataError:
-        raise
-    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
-        raise DataError(
-            f"{_shown(path)} cannot be read as a NumPy file (pickled objects are never loaded)"
-        ) from None
+def _numpy_errors(path: Path) -> AbstractContextManager[None]:
+    return blamed(
+        lambda reason: DataError(f"{_shown(path)} cannot be read as a NumPy file: {reason}"),
+        "it is damaged, or holds pickled objects, which are never loaded",
+    )
 
 
-@contextmanager
-def _arrow_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError):
-        raise DataError(f"{_shown(path)} cannot be read as a Parquet file") from None
+def _arrow_errors(path: Path) -> AbstractContextManager[None]:
+    return blamed(
+        lambda reason: DataError(f"{_shown(path)} cannot be read as a Parquet file: {reason}"),
+        "it is damaged",
+    )
 
 
 def _existing(path: str | Path) -> Path:
     path = Path(path)
-    if not path.exists():
-        raise DataError(f"{_shown(path)} does not exist")
-    if not path.is_file():
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        raise DataError(f"{_shown(path)} does not exist") from None
+    except (OSError, ValueError) as problem:  # a name that is too long, or none at all
+        reason = getattr(problem, "strerror", None) or "that is no name of a file"
+        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
+    if not stat.S_ISREG(found.st_mode):
         raise DataError(f"{_shown(path)} is not a file")
     return path
 

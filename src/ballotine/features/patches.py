@@ -54,7 +54,6 @@ class PatchFeatures(
         centres: how many typical patches to find.
         regions: an image is divided into regions × regions.
         components: principal components that are kept.
-        channels_last: rows hold the channels of each pixel together, as pictures in files do.
         random_state: a seed; None draws one.
     """
 
@@ -66,7 +65,6 @@ class PatchFeatures(
         centres: int = 100,
         regions: int = 4,
         components: int = 200,
-        channels_last: bool = False,
         random_state: Any = None,
     ) -> None:
         self.shape = shape
@@ -74,7 +72,6 @@ class PatchFeatures(
         self.centres = centres
         self.regions = regions
         self.components = components
-        self.channels_last = channels_last
         self.random_state = random_state
 
     def fit(self, X: Table, y: Any = None) -> Self:  # noqa: ARG002
@@ -162,8 +159,6 @@ class PatchFeatures(
 
     def _images(self, X: Floats) -> Floats:
         channels, height, width = self.shape
-        if self.channels_last:
-            return X.reshape(-1, height, width, channels).transpose(0, 3, 1, 2)
         return X.reshape(-1, channels, height, width)
 
     def _typical(self, patches: Floats, random: np.random.RandomState) -> Floats:

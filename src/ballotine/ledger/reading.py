@@ -45,7 +45,7 @@ class LedgerReader:
     @property
     def terms(self) -> Terms:
         """What this ledger promises to whom, and its stop rule."""
-        return self._replay.spending.terms
+        return self._known().spending.terms
 
     @property
     def budget(self) -> Budget:
@@ -55,7 +55,7 @@ class LedgerReader:
     @property
     def identity(self) -> str:
         """A random name; it says nothing about the data."""
-        return self._replay.head.ledger
+        return self._known().head.ledger
 
     def head(self) -> Anchor:
         """Where the chain stands now."""
@@ -143,10 +143,20 @@ class LedgerReader:
             raise LedgerTamperedError(f"the ledger lost its {key}")
         return value
 
+    def _known(self) -> Replay:
+        """What was read last; read again if that was undone."""
+        if self._replay.head.seq == 0:
+            self.spending()
+        return self._replay
+
     def _refresh(self, view: View) -> None:
         """Read what was appended since the last look, by us or by another process."""
         if self._replay.follow(view):
-            self._require_promise()
+            try:
+                self._require_promise()
+            except LedgerMismatchError:
+                self._replay = Replay()  # whoever looks again is told again
+                raise
 
 
 def answers_in(view: View, ids: Sequence[bytes]) -> dict[bytes, Answer]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -32,9 +32,12 @@ LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
 class SqliteStore:
     """A ledger's file, or a ledger in memory."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path | None) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, path: Path | None, *, tidy: bool = False
+    ) -> None:
         self._connection = connection
         self._path = path
+        self._tidy = tidy
 
     @staticmethod
     def present(path: Path | None) -> bool:
@@ -60,12 +63,16 @@ class SqliteStore:
         """For reading; where not even a lock can be written, as a file that never changes."""
         if not cls.present(path):
             raise LedgerError(f"there is no ledger at {path}")
+        alone = not _beside(path, "-wal").exists() and not _beside(path, "-shm").exists()
+        pragmas = ("query_only = ON",)
         try:
-            return _guarded(_connected(path, "mode=ro"), path, ("query_only = ON",))
+            return _guarded(_connected(path, "mode=ro"), path, pragmas, tidy=alone)
+        except LedgerBusyError:
+            raise
         except LedgerError:
-            if path.with_name(path.name + "-wal").exists():
+            if _unfinished(path):
                 raise
-            return _guarded(_connected(path, "immutable=1"), path, ("query_only = ON",))
+            return _guarded(_connected(path, "immutable=1"), path, pragmas)
 
     @classmethod
     def of_image(cls, image: bytes) -> SqliteStore:
@@ -112,6 +119,9 @@ class SqliteStore:
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
+        if self._tidy and self._path is not None:
+            _tidy_up(self._path)
+            self._tidy = False
 
     def _version(self) -> int:
         """The layout's version, after a look at every table and trigger.
@@ -124,7 +134,7 @@ class SqliteStore:
                 f"the ledger {self._path} was written by a newer Ballotine (schema {version}, "
                 f"this one knows {VERSION}); upgrade Ballotine"
             )
-        if layout(self._connection) != expected(version):
+        if version < 0 or layout(self._connection) != expected(version):
             raise LedgerTamperedError(
                 f"{self._path or 'the ledger in memory'} is not a ledger, or its tables were "
                 "changed by hand; restore the untouched file, and answer nothing from this one"
@@ -315,22 +325,53 @@ def translated(path: Path | None) -> Iterator[None]:
 
 
 def _guarded(
-    connection: sqlite3.Connection, path: Path | None, pragmas: Sequence[str]
+    connection: sqlite3.Connection,
+    path: Path | None,
+    pragmas: Sequence[str],
+    *,
+    tidy: bool = False,
 ) -> SqliteStore:
-    """A store whose file is one of ours, or empty; else the connection is closed again."""
-    store = SqliteStore(connection, path)
+    """A store whose file is one of ours, or empty; else it is closed again."""
+    store = SqliteStore(connection, path, tidy=tidy)
     try:
         with translated(path):
             # Functions of the file's own schema may not call anything with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
+            store._version()  # before anything is set: a stranger's file is not ours to change
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
-            store._version()
     except BaseException:
-        connection.close()
+        store.close()
         raise
     return store
+
+
+def _beside(path: Path, suffix: str) -> Path:
+    real = path.resolve()
+    return real.with_name(real.name + suffix)
+
+
+def _unfinished(path: Path) -> bool:
+    """Whether a writer left something beside the file that belongs into it."""
+    found = [_beside(path, suffix) for suffix in ("-wal", "-journal")]
+    return any(file.exists() and file.stat().st_size for file in found)
+
+
+def _tidy_up(path: Path) -> None:
+    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
+
+    The last connection that may write removes them when it ends, unless somebody else has
+    come: only SQLite can tell. It has nothing to write into the ledger.
+    """
+    if _unfinished(path) or not _beside(path, "-wal").exists():
+        return
+    with suppress(sqlite3.Error):
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
+        )
+        with closing(connection):
+            connection.execute("PRAGMA schema_version").fetchone()
 
 
 def _connected(path: Path, how: str) -> sqlite3.Connection:

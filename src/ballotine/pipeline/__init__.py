@@ -1,7 +1,7 @@
 """The whole road: as an estimator, and as a run described by one file."""
 
 from ballotine.pipeline.classifier import PateClassifier
-from ballotine.pipeline.folder import RunFolder, create_folder, open_folder
+from ballotine.pipeline.folder import RunFolder, create_folder, new_folder, open_folder
 from ballotine.pipeline.result import RunResult
 from ballotine.pipeline.run import Run
 from ballotine.pipeline.runfile import RunFile, embedded
@@ -19,5 +19,6 @@ __all__ = [
     "RunResult",
     "create_folder",
     "embedded",
+    "new_folder",
     "open_folder",
 ]

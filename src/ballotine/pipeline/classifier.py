@@ -127,6 +127,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             y: their classes: numbers or strings; or 0 and 1, shape (records, labels).
             groups: the group of each record, where budgets are individual.
         """
+        self.__dict__.pop("ensemble_", None)  # a fit that fails leaves nobody to be asked
         request = self._request()
         if self.together is not None:
             check_network(self.teacher)
@@ -155,6 +156,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = self.procedure_.voters_name(self.ensemble_.identity, self.partition_, records)
         self._voters = replace(self.ensemble_, identity=name)
         self._session: Session | None = None
+        if request.mode is not Mode.FIXED:  # whose rows come with ``label``
+            self._answering([])
         straight = self.procedure_.straight
         self._straight = X[straight], codes[straight]
         self.student_: Any = None
@@ -305,9 +308,10 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ledger(self, records: Records) -> Ledger:
         """The file's, or this object's own, which a second fit goes on with."""
         promise = self.procedure_.rules.promise()
-        if self.ledger is not None:
-            return Ledger.open(self.ledger, promise, records.fingerprint)
         own: dict[str, Ledger] = self.__dict__.setdefault("_ledgers", {})
+        if self.ledger is not None:
+            self._require_unspent(own)
+            return Ledger.open(self.ledger, promise, records.fingerprint)
         name = records.fingerprint(b"this object's records")
         if name in own:
             own[name].agree(promise)
@@ -319,6 +323,15 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             own[name] = Ledger.open(None, promise, records.fingerprint)
         return own[name]
+
+    def _require_unspent(self, own: dict[str, Ledger]) -> None:
+        """A ledger file would not know what this object released through one in memory."""
+        if self.random_state is None and any(book.spending().asked for book in own.values()):
+            raise LedgerMismatchError(
+                "this object has released answers through a ledger in memory, and the file would "
+                "not count them; go on without ledger=, or make a new PateClassifier and add the "
+                "two up"
+            )
 
     def _answering(self, keys: list[bytes]) -> Session:
         """The session that answers; in fixed mode all rows come at once, and stay the same."""

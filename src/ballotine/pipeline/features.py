@@ -110,9 +110,6 @@ def _check_row_by_row(transformer: Any, X: Table, whole: Table) -> None:
 
 def _shaped(section: FeaturesSection, dataset: Dataset) -> dict[str, Any]:
     """The options, with the shape of images where the data set knows it."""
-    shape = dataset.image_shape
-    if section.kind != "patches" or "shape" in section.options or shape is None:
+    if section.kind != "patches" or dataset.image_shape is None:
         return section.options
-    channels = shape[2] if len(shape) == 3 else 1
-    known = {"shape": (channels, *shape[:2]), "channels_last": len(shape) == 3}
-    return known | section.options
+    return {"shape": dataset.image_shape} | section.options

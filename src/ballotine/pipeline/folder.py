@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from io import TextIOWrapper
@@ -103,13 +106,13 @@ class RunFolder:
         return self.private / "teacher-problems.txt"
 
 
-def create_folder(settings: RunFile) -> RunFolder:
+def create_folder(settings: RunFile, root: Path | None = None) -> RunFolder:
     """Make the folder of a new run; an existing one is never touched."""
-    root = settings.run.folder or _default_root(settings.run.name)
+    root = root or _root(settings)
     try:
-        root.mkdir(parents=True, exist_ok=False)
-        folder = RunFolder(root)
-        folder.private.mkdir(mode=0o700)
+        if root.exists() or root.is_symlink():
+            raise FileExistsError
+        _make(root, settings)
     except FileExistsError:
         raise RunFolderError(
             f"{root} exists already; continue it with: ballotine run --resume {root} "
@@ -117,16 +120,65 @@ def create_folder(settings: RunFile) -> RunFolder:
         ) from None
     except OSError as problem:
         raise RunFolderError(f"{root} cannot be made: {problem.strerror}") from problem
-    write_atomic(folder.runfile, settings.to_toml(), private=True)
-    return folder
+    return RunFolder(root)
+
+
+def _make(root: Path, settings: RunFile) -> None:
+    """Make the folder elsewhere and move it into place: who sees it can resume it."""
+    made = _missing_parents(root)
+    try:
+        root.parent.mkdir(parents=True, exist_ok=True)
+        new = RunFolder(root.parent / f".{secrets.token_hex(16)}.new")
+        try:
+            new.root.mkdir()
+            new.private.mkdir(mode=0o700)
+            write_atomic(new.runfile, settings.to_toml(), private=True)
+            new.root.rename(root)
+        except BaseException:
+            shutil.rmtree(new.root, ignore_errors=True)
+            raise
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _missing_parents(root: Path) -> list[Path]:
+    """Folders above that do not exist yet, the innermost first."""
+    return [parent for parent in root.parents if not parent.exists()]
+
+
+def _remove_empty(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
+
+
+@contextmanager
+def new_folder(settings: RunFile) -> Iterator[RunFolder]:
+    """The folder of a new run, gone again if the run fails before it has anything to keep."""
+    root = _root(settings)
+    made = _missing_parents(root)
+    folder = create_folder(settings, root)
+    try:
+        yield folder
+    except Exception:
+        discard_unused(folder)
+        if not folder.root.exists():
+            _remove_empty(made)
+        raise
 
 
 def discard_unused(folder: RunFolder) -> None:
     """Remove the folder of a run that failed before it did anything worth keeping."""
-    results = (folder.teachers, folder.ballots, folder.answers, folder.ledger, folder.card)
-    if not any(path.exists() for path in results):
+    first = (folder.runfile, folder.log, folder.private, folder.secret)
+    there = [*_inside(folder.root), *_inside(folder.private)]
+    if all(path in first for path in there):  # nothing of the holder's own either
         close_log()
-        shutil.rmtree(folder.root)
+        shutil.rmtree(folder.root, ignore_errors=True)
+
+
+def _inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
@@ -173,6 +225,10 @@ def close_log() -> logging.Logger:
         logger.removeHandler(old)
         old.close()
     return logger
+
+
+def _root(settings: RunFile) -> Path:
+    return settings.run.folder or _default_root(settings.run.name)
 
 
 def _default_root(name: str) -> Path:

@@ -138,10 +138,12 @@ class RunFile(Section):
         """Read TOML text; every error is one line that names the key."""
         try:
             return cls.model_validate(tomllib.loads(text))
-        except tomllib.TOMLDecodeError as problem:
-            raise RunFileError(f"{where} is not valid TOML: {problem}") from problem
         except ValidationError as problem:
             raise RunFileError(f"{where}: {_first_problem(problem)}") from problem
+        except RecursionError:
+            raise RunFileError(f"{where} is not valid TOML: it is nested too deeply") from None
+        except ValueError as problem:  # tomllib's own, and that of a number with too many digits
+            raise RunFileError(f"{where} is not valid TOML: {problem}") from problem
 
     @classmethod
     def load(cls, path: Path) -> RunFile:
@@ -152,6 +154,8 @@ class RunFile(Section):
             raise RunFileError(f"the run file {path} cannot be read: {problem.strerror}") from None
         except UnicodeDecodeError:
             raise RunFileError(f"the run file {path} is not UTF-8 text") from None
+        except ValueError:
+            raise RunFileError("the run file cannot be read: that is no name of a file") from None
         return cls.parse(text, str(path)).resolved(path.resolve().parent)
 
     def resolved(self, base: Path) -> RunFile:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ballotine.data.partition import make_strategy
 from ballotine.data.partitions import Strategy
@@ -20,8 +21,21 @@ from ballotine.types import Labels
 from ballotine.voting import Dependencies, Mechanism, make_mechanism
 from ballotine.voting.individual import SCHEMES, Scheme, budget_of
 
+LONGEST_NAME = 255
+"""Bytes in the name of a file."""
+
 TEACHERS_SIDE = {"max_queries", "mechanism", "parents", "first", "thresholds"}
 """Keys of [voting] that are not parameters of a mechanism."""
+
+
+def _named(path: Path) -> Path:
+    """A path that can be asked for; whether it is there is another question."""
+    if "\0" in str(path) or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
+        raise ValueError("this cannot be the name of a file")
+    return path
+
+
+Place = Annotated[Path, AfterValidator(_named)]
 
 
 class Section(BaseModel):
@@ -33,8 +47,8 @@ class Section(BaseModel):
 class RunSection(Section):
     """How the run is carried out."""
 
-    name: str = Field(default="run", pattern=r"^[A-Za-z0-9._-]+$")
-    folder: Path | None = Field(
+    name: str = Field(default="run", pattern=r"^[A-Za-z0-9._-]+$", max_length=100)
+    folder: Place | None = Field(
         default=None, description="where results go; runs/NAME-… when absent"
     )
     seed: int | None = Field(default=None, ge=0, description="for experiments only")
@@ -45,12 +59,12 @@ class DataSection(Section):
     """Where the records come from."""
 
     source: str | None = Field(default=None, description="a named set (see: ballotine data list)")
-    folder: Path | None = Field(default=None, description="folder that holds named sets")
-    private: Path | None = Field(
+    folder: Place | None = Field(default=None, description="folder that holds named sets")
+    private: Place | None = Field(
         default=None, description="private records: .csv, .parquet or .npz"
     )
-    public: Path | None = Field(default=None, description="public rows to be answered")
-    test: Path | None = Field(default=None, description="labelled public rows for evaluation")
+    public: Place | None = Field(default=None, description="public rows to be answered")
+    test: Place | None = Field(default=None, description="labelled public rows for evaluation")
     target: str | None = Field(default=None, description="column that holds the class")
     targets: list[str] | None = Field(
         default=None, min_length=1, description="columns of 0 and 1, one per label"
@@ -58,7 +72,7 @@ class DataSection(Section):
     classes: list[str] | list[int] | None = Field(
         default=None, description="the classes, as public facts"
     )
-    schema_file: Path | None = Field(
+    schema_file: Place | None = Field(
         default=None, alias="schema", description="public schema: ranges, levels, classes"
     )
     public_rows: int | float | None = Field(
@@ -233,7 +247,7 @@ class BudgetSection(Section):
     groups: dict[str, float | str] = Field(
         default_factory=dict, description="ε, or a level, by group"
     )
-    ledger: Path | None = Field(
+    ledger: Place | None = Field(
         default=None, description="the data set's ledger, shared by its runs"
     )
 
@@ -265,7 +279,7 @@ class IndividualSection(Section):
 
     method: Literal["weighting", "upsampling", "vanishing"] | None = None
     column: str | None = Field(default=None, description="column that names each record's group")
-    groups: Path | None = Field(
+    groups: Place | None = Field(
         default=None, description="file that names each record's group instead"
     )
     rule: str | None = Field(default=None, description="how budgets become influence")

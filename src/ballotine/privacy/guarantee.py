@@ -13,6 +13,10 @@ NEIGHBOURING = "one private record replaced"
 """Two data sets are neighbouring when one record of one is replaced in the other."""
 
 
+THIS_DATA_SET = "for this data set and its neighbours"
+"""What a sanitised ε is about: it was computed from the data at hand."""
+
+
 class Kind(StrEnum):
     """What a guarantee's ε depends on, which decides who may be shown it."""
 
@@ -104,12 +108,15 @@ class Guarantee:
             return "no ceiling is enforced"
         return f"ceiling enforced by the ledger: {self.budget}"
 
+    def _reach(self) -> str:
+        return f" {THIS_DATA_SET}" if self.kind is Kind.SANITISED else ""
+
     def __str__(self) -> str:
         promise = f"(ε = {round_up(self.epsilon):g}, δ = {self.delta:g})"
         lines = [
             f"no guarantee: stopped at a data-dependent {promise}"
             if self.kind is Kind.NOT_RELEASABLE
-            else f"{promise}-differential privacy",
+            else f"{promise}-differential privacy{self._reach()}",
             f"  neighbouring: {self.neighbouring}",
             f"  kind: {self.kind.value}; mode: {self.mode}; {self._ceiling()}",
             f"  counts: {self.scope}",

@@ -84,8 +84,9 @@ def write_card(folder: RunFolder, card: dict[str, Any], signer: Signer | None = 
 
 def write_pages(folder: RunFolder, card: dict[str, Any]) -> None:
     """Write what is derived from card.json: card.md and report.html."""
-    write_atomic(folder.card_text, render_markdown(card))
-    write_atomic(folder.report, render_html(card))
+    text, page = render_markdown(card), render_html(card)  # both, before either is replaced
+    write_atomic(folder.card_text, text)
+    write_atomic(folder.report, page)
 
 
 def _ledger(result: RunResult) -> dict[str, Any]:
@@ -158,11 +159,12 @@ def _student(result: RunResult) -> dict[str, Any]:
 
 
 def _published(result: RunResult) -> dict[str, Any] | None:
-    """The sanitised ε and how sure it is, where there is one."""
+    """How the sanitised ε was published, where there is one, and how it may fail."""
     if result.guarantee.kind is not Kind.SANITISED:
         return None
     statement = result.account.statement or {}
-    return {"confidence": statement["confidence"], "order": statement["order"]}
+    sure = "confidence" if "confidence" in statement else "failure"  # beside δ, or in it
+    return {sure: statement[sure], "order": statement["order"]}
 
 
 def _individual(result: RunResult) -> dict[str, Any] | None:

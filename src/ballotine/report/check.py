@@ -49,7 +49,7 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
     "experiment": EXPERIMENT,
     "features": ("kind", "options"),
     "individual": ("method", "groups", "exempt"),
-    "published": ("confidence",),
+    "published": ("order",),
 }
 
 
@@ -63,6 +63,8 @@ def check(card: Mapping[str, Any]) -> None:
         if card.get(key) is not None:
             _has(card, key, inner)
     _either(card["answers"], "answers", ("by_class",), ("by_label",))
+    if card.get("published") is not None:
+        _either(card["published"], "published", ("failure",), ("confidence",))
     if card["evaluation"] is not None:
         classes = ("accuracy", "per_class", "confusion")
         _either(card["evaluation"], "evaluation", classes, ("acc", "per_label"))

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from ballotine.privacy.guarantee import NEIGHBOURING, Kind
+from ballotine.privacy.guarantee import NEIGHBOURING, THIS_DATA_SET, Kind
 from ballotine.report.words import factor, number, one_in, plain, tidy
 
 _LARGEST_EXPONENT = 700.0
@@ -25,14 +25,15 @@ MEANING = {
     Kind.CONDITIONAL.value: "ε holds if every assumption listed below holds; who doubts one of "
     "them must doubt the number.",
     Kind.SANITISED.value: "ε was computed from private data and then published with noise of its "
-    "own; the cost of publishing it is included.",
+    "own; the cost of publishing it is included. It is about this data set and its neighbours.",
     Kind.NOT_RELEASABLE.value: "Nothing is promised. The ε above is the papers' count, which is "
     "no guarantee when it also decides where to stop.",
 }
 
+_SEVERAL_ROWS = "People with several rows"
 NOT_PROTECTED = tuple(
     {
-        "People with several rows": "The promise is made for one record. Someone with k records "
+        _SEVERAL_ROWS: "The promise is made for one record. Someone with k records "
         "is protected by the factor e^(k·ε) only, and δ grows as well.",
         "What is published elsewhere": "Other statistics, models or copies that the holder gives "
         "away from the same data are not counted here.",
@@ -45,6 +46,10 @@ NOT_PROTECTED = tuple(
         "What is true of many": "A pattern that holds for a population says something about its "
         "members, whether or not their record was used.",
     }.items()
+)
+_ONE_RECORD_ONLY = (
+    "The promise is made for one record of this data set. The published ε says nothing about "
+    "someone with several records: for them, only the ceiling holds."
 )
 EXPERIMENT = (
     "This run was declared an experiment: it may show numbers that are not private. "
@@ -69,11 +74,15 @@ class Promise:
         change: what is changed ("Changing any one person's record").
         factor: how many times as likely an outcome may become, e^ε rounded upwards.
         chance: the added probability δ as "1 in N".
-        guess: how often a fully informed observer may guess right, in percent, rounded upwards.
+        guess: how often a fully informed observer may guess right, in percent, rounded upwards;
+            empty for a published ε, which bounds no average over what else could have been
+            published.
         remark: an honest word on the size of ε.
         meaning: what kind of number ε is.
         holds: False where nothing is promised at all.
-        sure: with which confidence, where ε was published with noise of its own.
+        reach: which data sets ε is about, where it is not about all of them.
+        included: the chance that a published ε is too small, as "1 in N", where δ covers it.
+        sure: with which confidence, where δ does not (version 0.1).
     """
 
     change: str
@@ -83,6 +92,8 @@ class Promise:
     remark: str
     meaning: str
     holds: bool = True
+    reach: str = ""
+    included: str = ""
     sure: str = ""
 
 
@@ -144,19 +155,35 @@ def promise(card: Mapping[str, Any]) -> Promise:
     """Put the guarantee of a card into words."""
     guarantee = card["guarantee"]
     epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
+    published = _published(card)
     return Promise(
         change=_change(
             guarantee["neighbouring"],
             groups=bool(guarantee.get("groups")),
             exempt=bool((card.get("individual") or {}).get("exempt")),
+            here=published is not None,
         ),
         factor=likelihood_factor(epsilon),
         chance=one_in(delta),
-        guess=guess(epsilon, delta),
-        remark=_remark(epsilon),
+        guess=guess(epsilon, delta) if published is None else "",
+        remark=_remark(epsilon) if published is None else _size(epsilon),
         meaning=MEANING.get(guarantee["kind"], ""),
         holds=guarantee["kind"] != Kind.NOT_RELEASABLE.value,
-        sure=_sure(card),
+        reach="" if published is None else THIS_DATA_SET,
+        included=one_in(published["failure"]) if published and "failure" in published else "",
+        sure=f"{number(100 * published['confidence'])} %"
+        if published and "confidence" in published
+        else "",
+    )
+
+
+def not_protected(card: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What the promise does not cover: (heading, sentence)."""
+    if _published(card) is None:
+        return NOT_PROTECTED
+    return tuple(
+        (heading, _ONE_RECORD_ONLY if heading == _SEVERAL_ROWS else text)
+        for heading, text in NOT_PROTECTED
     )
 
 
@@ -191,20 +218,30 @@ def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _sure(card: Mapping[str, Any]) -> str:
-    published = card.get("published")
-    if published is None or card["guarantee"]["kind"] != Kind.SANITISED.value:
-        return ""
-    return f"{number(100 * published['confidence'])} %"
+def _published(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """How the stated ε was published, where it was; an older card may not say how."""
+    if card["guarantee"]["kind"] != Kind.SANITISED.value:
+        return None
+    return card.get("published") or {}
 
 
-def _change(neighbouring: str, *, groups: bool, exempt: bool) -> str:
+def _change(neighbouring: str, *, groups: bool, exempt: bool, here: bool) -> str:
+    if here and neighbouring == NEIGHBOURING:
+        return "Changing any one person’s record of this data set"
+    if here:
+        return f"Moving from this data set to a neighbour ({tidy(plain(neighbouring), 120)})"
     if neighbouring == NEIGHBOURING:
         whose = (
             "Changing any one protected record" if exempt else "Changing any one person’s record"
         )
         return f"{whose}, even one of the least protected group," if groups else whose
     return f"Moving to any neighbouring data set ({tidy(plain(neighbouring), 120)})"
+
+
+def _size(epsilon: float) -> str:
+    if epsilon <= 1:
+        return "This is a tight limit."
+    return "This is a moderate limit." if epsilon <= 3 else "This ε is large."
 
 
 def _remark(epsilon: float) -> str:

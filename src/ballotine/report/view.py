@@ -10,7 +10,7 @@ from typing import Any
 from ballotine.report.check import EXPERIMENT, FORMAT, QUERIES, check
 from ballotine.report.groups import groups
 from ballotine.report.labels import label_evaluation, released_labels
-from ballotine.report.promise import NOT_PROTECTED, mode_of, promise, warnings_of
+from ballotine.report.promise import mode_of, not_protected, promise, warnings_of
 from ballotine.report.training import training_view
 from ballotine.report.words import (
     moment,
@@ -72,7 +72,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
         "label_evaluation": _label_evaluation(card["evaluation"]),
         "experiment": _experiment(card["experiment"]),
         "experiment_only": EXPERIMENT_ONLY,
-        "not_protected": NOT_PROTECTED,
+        "not_protected": not_protected(card),
         "made": _made(card),
         "configuration": _configuration(card["configuration"]),
         "ledger": card["ledger"],

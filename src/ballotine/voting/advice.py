@@ -10,26 +10,26 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtr
 
-from ballotine.agreement import Agreement, agreement, chance_right
-from ballotine.errors import DataError, ParameterError
+from ballotine.agreement import chance_right
+from ballotine.errors import ParameterError
 from ballotine.ledger import Mode
 from ballotine.privacy import conversion, plan
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
-from ballotine.types import ABSTAIN, FloatArray, IntArray
+from ballotine.types import ABSTAIN, FloatArray
+from ballotine.voting.assumed import PUBLIC, AssumedVotes
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.gnmax import GNMax
+from ballotine.voting.publication import fixed_terms, plan_publication
 from ballotine.voting.tally import Tallies
 
 ORDERS: FloatArray = 1.0 + np.geomspace(0.02, 1000.0, 45)
 """For exact costs, fewer orders than usual: ε comes out at most 1 % larger."""
-SAMPLE = 500
-"""Public votes that are priced: enough to compare noises."""
 RANGE = (0.03, 0.5)
 """The noises to compare, as shares of the teachers."""
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
@@ -37,76 +37,6 @@ AS_GOOD = 0.005
 """Shares of wrong answers this near to each other are taken as equal."""
 FINER = 5
 LEAST_ANSWERED = 1e-6
-FEWEST = 3
-"""With fewer teachers no class of the closest race would hold a whole vote."""
-_PUBLIC = "votes that are assumed, simulated or declared public"
-
-
-@dataclass(frozen=True, eq=False)
-class AssumedVotes:
-    """Votes that stand in for the private ones.
-
-    Attributes:
-        kinds: shares of votes, the right class first, and how often they occur.
-        teachers: how many vote.
-        sampled: they are a sample of public votes, so means of them have an error.
-    """
-
-    kinds: Agreement
-    teachers: int
-    sampled: bool
-
-    @classmethod
-    def simulated(
-        cls, teachers: int, classes: int, teacher_accuracy: float, plurality_accuracy: float
-    ) -> AssumedVotes:
-        """From how often a teacher and the most frequent vote are assumed to be right."""
-        if teachers < FEWEST:
-            raise ParameterError(f"votes can be simulated for {FEWEST} teachers or more")
-        kinds = agreement(teacher_accuracy, plurality_accuracy, classes)
-        return cls(kinds, teachers, sampled=False)
-
-    @classmethod
-    def public(cls, tallies: Tallies, truth: IntArray | None = None) -> AssumedVotes:
-        """From votes of teachers that learnt from public records only.
-
-        Args:
-            tallies: of such teachers, at least two; beyond `SAMPLE` queries a sample is taken.
-            truth: the right class of each query; without it, the most frequent vote is right.
-        """
-        counts = tallies.unlock(reason=_PUBLIC)
-        right = counts.argmax(axis=1) if truth is None else np.asarray(truth)
-        _same_queries(counts, right)
-        teachers = np.unique(counts.sum(axis=1))
-        if len(counts) < 2 or teachers.size != 1 or teachers[0] < 1:
-            raise DataError("public votes need two queries or more, and as many teachers on each")
-        chosen = np.random.default_rng(0).permutation(len(counts))[:SAMPLE]
-        counts, right = counts[chosen], right[chosen]
-        others = np.arange(counts.shape[1]) != right[:, None]
-        first = counts[~others].reshape(-1, 1)
-        votes = np.hstack([first, counts[others].reshape(len(counts), -1)]) / teachers[0]
-        weights = np.full(len(votes), 1 / len(votes))
-        return cls(Agreement(votes, weights), int(teachers[0]), sampled=True)
-
-    @property
-    def classes(self) -> int:
-        """How many there are."""
-        return int(self.kinds.votes.shape[1])
-
-    @property
-    def counts(self) -> FloatArray:
-        """Votes by class, the right one first."""
-        return self.teachers * self.kinds.votes
-
-    def mean(self, values: FloatArray) -> FloatArray:
-        """The expectation of what each kind of query gives."""
-        return np.asarray(self.kinds.weights @ values)
-
-    def error(self, values: FloatArray) -> float:
-        """The standard error of that expectation; none where votes are not a sample."""
-        if not self.sampled:
-            return 0.0
-        return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 @dataclass(frozen=True)
@@ -125,6 +55,8 @@ class NoiseRow:
         epsilon_error: standard error of the latter, if votes were sampled.
         answers_strict: how many answers the budget affords, whatever the votes.
         answers_exact: how many it affords on the assumed votes.
+        epsilon_published: what fixed mode states after publishing, at the median of its noise;
+            None where it was not asked for, or the exact ε is above the budget already.
     """
 
     sigma: float
@@ -138,6 +70,7 @@ class NoiseRow:
     epsilon_error: float
     answers_strict: int
     answers_exact: int
+    epsilon_published: float | None = None
 
 
 @dataclass(frozen=True)
@@ -217,8 +150,8 @@ class NoiseQuestion:
         """Compare noises and recommend one.
 
         In strict mode it is the smallest noise that keeps the budget. In fixed mode, among those
-        whose expected exact ε keeps it, it is the cheapest that errs as rarely as any, give or
-        take half a point: below some noise answers hardly get better, and only dearer.
+        whose published ε is expected to keep it, it is the cheapest that errs as rarely as any,
+        give or take half a point: below some noise answers hardly get better, and only dearer.
 
         Args:
             mode: strict or fixed.
@@ -228,6 +161,8 @@ class NoiseQuestion:
             raise ParameterError("paper mode keeps no promise that could be planned for")
         tried = sorted(set(round_sigmas(self.votes.teachers) if sigmas is None else sigmas))
         rows = [self.row(sigma) for sigma in tried]
+        if mode is Mode.FIXED:
+            rows = [self._published(row) for row in rows]
         best = self._best(rows, mode)
         if best is not None and sigmas is None and mode is Mode.STRICT:
             best = self._finer(rows, best)
@@ -246,10 +181,21 @@ class NoiseQuestion:
         if mode is Mode.STRICT:
             kept = [row for row in rows if row.epsilon_strict <= self.budget.epsilon]
             return min(kept, key=lambda row: row.sigma, default=None)
-        kept = [row for row in rows if row.epsilon_exact <= self.budget.epsilon]
+        kept = [row for row in rows if _stated(row) <= self.budget.epsilon]
         fewest = min((row.wrong for row in kept), default=0.0)
         good = [row for row in kept if row.wrong <= fewest + AS_GOOD]
-        return min(good, key=lambda row: row.epsilon_exact, default=None)
+        return min(good, key=_stated, default=None)
+
+    def _published(self, row: NoiseRow) -> NoiseRow:
+        """The same row with what a fixed mode planned as usual would publish."""
+        if row.epsilon_exact > self.budget.epsilon:
+            return row
+        mechanism, delta = self.mechanism(row.sigma), self.budget.delta
+        teachers, classes = self.votes.teachers, self.votes.classes
+        publication, _ = plan_publication(mechanism, teachers, classes, self.queries, delta)
+        expected = publication.way(mechanism, delta).expected(self.votes.places(self.queries))
+        ceiling = fixed_terms(mechanism, publication, self.queries, delta).loosest.epsilon
+        return replace(row, epsilon_published=min(expected, ceiling))
 
     def _strict(self, mechanism: GNMax | ConfidentGNMax, answered: float) -> tuple[float, int]:
         """ε of all queries and answers for the budget, whatever the votes."""
@@ -266,7 +212,7 @@ class NoiseQuestion:
         """The same on the assumed votes, with the standard error of ε in between."""
         unseen = np.full(len(self.votes.counts), ABSTAIN)
         private = mechanism.costs(Tallies(self.votes.counts), unseen, ORDERS, "exact")
-        costs = private.unlock(reason=_PUBLIC)
+        costs = private.unlock(reason=PUBLIC)
         each = self.votes.mean(costs)
         with warnings.catch_warnings():
             # At the edge of the grid ε is somewhat larger than it could be: good enough here.
@@ -289,7 +235,6 @@ def round_sigmas(teachers: int) -> list[float]:
     return [float(f"{s:g}") for s in np.outer(tens, STEPS).ravel() if low <= s <= high]
 
 
-def _same_queries(counts: FloatArray, right: IntArray) -> None:
-    fitting = right.shape == counts.shape[:1] and right.dtype.kind in "iu"
-    if not fitting or np.any((right < 0) | (right >= counts.shape[1])):
-        raise DataError("the truth needs one class number for each query")
+def _stated(row: NoiseRow) -> float:
+    """The ε to expect in fixed mode; where none was worked out, none that could be kept."""
+    return math.inf if row.epsilon_published is None else row.epsilon_published

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ballotine.ledger import Ledger, Mode, Spending
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import GroupGuarantee, Guarantee, Kind
@@ -16,7 +18,11 @@ FIXED_POOL = (
 OTHER_USES = (
     "the published ε counts the answers of this ledger; it is not a ceiling for anything else"
 )
-CONFIDENCE = "the published ε is at least the true one with probability {:g}, over its own noise"
+THIS_DATA = (
+    "the published ε is about this data set and its neighbours; it says nothing about several "
+    "records at once, nor about other data sets: for those, only the ceiling holds"
+)
+FAILURE = "δ covers the chance of {:g} that the noise of the publication made ε too small"
 UNBOUND = (
     "version 0.1 published a smaller ε without writing down which queries it is about; the worst "
     "case of everything asked stands instead"
@@ -100,11 +106,22 @@ def stated(spending: Spending) -> tuple[float, Kind, tuple[str, ...], tuple[str,
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNPUBLISHED,)
     if spending.statement.get("unbound"):
         return epsilon, Kind.DATA_INDEPENDENT, assumed, (UNBOUND,)
-    published = float(spending.statement["epsilon"])
-    if published >= epsilon:
-        return epsilon, Kind.DATA_INDEPENDENT, assumed, ()
-    sure = CONFIDENCE.format(spending.statement["confidence"])
-    return published, Kind.SANITISED, (FIXED_POOL, sure), (OTHER_USES,)
+    return _published(spending.statement, ceiling)
+
+
+def _published(
+    statement: dict[str, Any], ceiling: float
+) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
+    """The same once an ε is published.
+
+    The smaller of two numbers is stated at δ, so both must hold at what the failure leaves of
+    δ. The ceiling does (`fixed_terms`); the worst case of what was asked, at δ, does not.
+    """
+    published = float(statement["epsilon"])
+    if published >= ceiling:
+        return ceiling, Kind.DATA_INDEPENDENT, (), ()
+    folded = FAILURE.format(statement["failure"])
+    return published, Kind.SANITISED, (FIXED_POOL,), (THIS_DATA, folded, OTHER_USES)
 
 
 def _counted(spending: Spending) -> str:

@@ -3,7 +3,8 @@
 How it will be published (order, noise, shape of the envelope) is chosen before any vote is
 seen, from assumed votes, and written into the ledger when it is opened. After the last
 answer the exact cost is replaced by a proven envelope of it, and the sum leaves with noise
-on its logarithm and a margin for that noise. Proofs: docs/proofs/envelope.md and smooth.md.
+on its logarithm and a margin for that noise. The margin may fail with a probability that is
+part of δ. Proofs: docs/proofs/envelope.md and smooth.md.
 """
 
 from __future__ import annotations
@@ -28,11 +29,10 @@ from ballotine.voting.gnmax import GNMax
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.tally import Tallies
 
-ORDERS = (7.0, 10.0, 14.0, 20.0)
-"""Orders to choose among: small budgets end near the larger ones."""
+ORDERS = (4.0, 5.0, 7.0, 10.0, 14.0, 20.0)
+"""Orders to choose among: small budgets end near the larger ones, few teachers at the smaller."""
 AGREEMENT = ((0.96, 0.6), (0.8, 0.25), (0.5, 0.15))
 """Assumed votes: what share of the teachers agree, on what share of the queries."""
-CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
@@ -44,18 +44,21 @@ class Publication:
         rate: the most by which one teacher changes the logarithm of the cost.
         offset: what is added to each query's cost before the logarithm.
         sigma: noise on the logarithm, in units of that rate.
-        confidence: probability that the published ε is not below the true one.
+        failure: probability that the noise makes the published ε too small.
         teachers: how many vote.
         classes: how many classes they choose from.
+        folded: δ covers the failure. Ledgers of version 0.1 state a confidence beside the
+            number instead.
     """
 
     order: float
     rate: float
     offset: float
     sigma: float
-    confidence: float
+    failure: float
     teachers: int
     classes: int
+    folded: bool = True
 
     def to_json(self) -> str:
         """Canonical text, for the ledger."""
@@ -65,9 +68,16 @@ class Publication:
     def from_json(cls, text: str) -> Publication:
         """Read it back."""
         try:
-            return cls(**json.loads(text))
+            stored = json.loads(text)
+            if "confidence" in stored:  # version 0.1
+                stored |= {"failure": 1.0 - stored.pop("confidence"), "folded": False}
+            return cls(**stored)
         except (ValueError, TypeError) as problem:
             raise LedgerError("the ledger does not say how its ε is published") from problem
+
+    def converted_at(self, delta: float) -> float:
+        """What is left of δ once the failure is paid for."""
+        return delta - self.failure if self.folded else delta
 
     def way(self, mechanism: Mechanism, delta: float) -> LogRelease:
         """The release itself, with the mechanism's envelope."""
@@ -78,7 +88,8 @@ class Publication:
             order=self.order,
             delta=delta,
             sigma=self.sigma,
-            confidence=self.confidence,
+            failure=self.failure,
+            folded=self.folded,
         )
 
 
@@ -89,19 +100,29 @@ def plan_publication(
     queries: int,
     delta: float,
     *,
-    confidence: float = CONFIDENCE,
+    failure: float | None = None,
 ) -> tuple[Publication, float]:
-    """Choose how to publish from assumed votes; also returns the ε to expect on those."""
+    """Choose how to publish from assumed votes; also returns the ε to expect on those.
+
+    Args:
+        mechanism: what will answer.
+        teachers: how many vote.
+        classes: how many classes they choose from.
+        queries: how many queries will be asked.
+        delta: δ of the published pair, the failure included.
+        failure: probability that the noise makes the published ε too small; a tenth of δ if
+            absent.
+    """
     places = assumed_places(teachers, classes, queries)
     way, expected = plan_log(
         lambda order: envelope_of(mechanism, teachers, classes, order),
         places,
         ORDERS,
         delta,
-        confidence,
+        failure,
     )
     publication = Publication(
-        way.order, way.rate, way.offset, way.sigma, confidence, teachers, classes
+        way.order, way.rate, way.offset, way.sigma, way.chance, teachers, classes
     )
     return publication, expected
 
@@ -116,8 +137,9 @@ def fixed_terms(
     def cost(orders: FloatArray) -> FloatArray:
         return queries * cost_of(events, orders) + number.cost(orders)
 
-    # A touch more, so that the sum of rounded costs still fits.
-    ceiling, order = best_epsilon(cost, delta)
+    # At what the publication leaves of δ, so that the smaller of the ceiling and the published
+    # ε may be stated at δ; and a touch more, so that the sum of rounded costs still fits.
+    ceiling, order = best_epsilon(cost, publication.converted_at(delta))
     budget = Budget(ceiling * (1.0 + 1e-9), delta)
     return Terms(
         ((EVERYONE, budget),),
@@ -242,10 +264,13 @@ def assumed_places(teachers: int, classes: int, queries: int) -> IntArray:
 
 
 def _statement(released: Sanitised) -> dict[str, float | bool]:
+    sure = (
+        {"failure": released.failure} if released.folded else {"confidence": 1.0 - released.failure}
+    )
     return {
         "epsilon": released.epsilon,
         "delta": released.delta,
         "order": released.order,
-        "confidence": released.confidence,
+        **sure,
         "seeded": released.seeded,
     }

@@ -9,6 +9,9 @@ from ballotine.privacy._validate import numbers_of
 from ballotine.privacy.private import Private
 from ballotine.types import FloatArray, IntArray
 
+MOST_CLASSES = 1 << 16
+"""Counting takes a cell per class and query: a forged ballot could ask for any number."""
+
 
 class Tallies(Private):
     """The counts of a batch of queries, shape (queries, classes): private.
@@ -35,10 +38,16 @@ class Tallies(Private):
         """Count ballots of shape (queries, teachers) holding class numbers."""
         if ballots.ndim != 2:
             raise DataError("ballots need the shape (queries, teachers)")
+        if ballots.dtype.kind not in "biu":
+            raise DataError("ballots must be whole numbers")
         if ballots.size and not (int(ballots.min()) >= 0 and int(ballots.max()) < classes):
             raise DataError(f"ballots must hold class numbers from 0 to {classes - 1}")
+        if classes > MOST_CLASSES:
+            raise DataError(f"votes can be counted for at most {MOST_CLASSES} classes")
         queries = ballots.shape[0]
-        cells = ballots + classes * np.arange(queries)[:, None]
+        # Ballots of unsigned 64-bit numbers would become floats when a number is added.
+        offsets = classes * np.arange(queries)[:, None]
+        cells = np.add(ballots, offsets, dtype=np.int64, casting="unsafe")
         counts = np.bincount(cells.ravel(), minlength=queries * classes)
         return cls(counts.reshape(queries, classes).astype(np.float64))
 

@@ -8,16 +8,17 @@ before anything is paid for, and nothing but its answers leaves.
 from __future__ import annotations
 
 import hashlib
-import pickle
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from ballotine.errors import DataError, ParameterError
+from ballotine.errors import ParameterError
 from ballotine.types import IntArray, Labels, Table
 from ballotine.voting.labels import cast_labels
+from ballotine.voting.sameness import digest
 from ballotine.voting.tally import Tallies
 
 
@@ -83,6 +84,8 @@ class FittedModels:
             raise ParameterError("an ensemble needs at least one model")
         if len(set(self.classes.tolist())) != len(self.classes) or len(self.classes) < 2:
             raise ParameterError("give at least two classes (or labels), each of them once")
+        if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
+            raise ParameterError(f"a threshold lies between 0 and 1, got {self.threshold}")
         object.__setattr__(self, "identity", self._name())
 
     def __len__(self) -> int:
@@ -91,45 +94,42 @@ class FittedModels:
     def ballots(self, rows: Table) -> IntArray:
         """Every model's answer to every row.
 
-        A model that fails, or names a class that nobody knows, votes for the first one: the
-        number of voters is public and must not change.
+        A model that fails, or names a class that nobody knows, votes for the first one (of
+        several labels, for none): the number of voters is public and must not change.
         """
-        shape = (len(rows), len(self.models), *((len(self.classes),) if self.multilabel else ()))
-        cast = np.zeros(shape, dtype=np.int64)
-        for place, model in enumerate(self.models):
-            cast[:, place] = (
-                self._labels(model, rows) if self.multilabel else self._class(model, rows)
-            )
-        return cast
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say depends on private records
+            return np.stack([self._cast(model, rows) for model in self.models], axis=1)
+
+    def _cast(self, model: Any, rows: Table) -> IntArray:
+        try:
+            return self._labels(model, rows) if self.multilabel else self._class(model, rows)
+        except Exception:  # what went wrong may repeat a private value
+            if len(rows) > 1:  # a row's ballot may not depend on the rows beside it
+                parts = [self._cast(model, rows[place : place + 1]) for place in range(len(rows))]
+                return np.concatenate(parts)
+        return np.zeros((len(rows), *self.classes.shape[: self.multilabel]), dtype=np.int64)
 
     def _class(self, model: Any, rows: Table) -> IntArray:
         numbers = {name: number for number, name in enumerate(self.classes.tolist())}
-        try:
-            found = np.asarray(model.predict(rows)).reshape(len(rows)).tolist()
-        except Exception:  # what went wrong may repeat a private value
-            return np.zeros(len(rows), dtype=np.int64)
+        found = np.asarray(model.predict(rows)).reshape(len(rows)).tolist()
         return np.array([numbers.get(name, 0) for name in found], dtype=np.int64)
 
     def _labels(self, model: Any, rows: Table) -> IntArray:
-        try:
-            found = np.asarray(model.predict(rows), dtype=np.float64)
-            found = found.reshape(len(rows), len(self.classes))
-        except Exception:
-            return np.zeros((len(rows), len(self.classes)), dtype=np.int64)
-        try:
-            return cast_labels(found, 0.5 if self.threshold is None else self.threshold).astype(
-                np.int64
-            )
-        except DataError:
-            return np.zeros((len(rows), len(self.classes)), dtype=np.int64)
+        found = np.asarray(model.predict(rows), dtype=np.float64)
+        found = found.reshape(len(rows), len(self.classes))
+        return cast_labels(found, self._threshold).astype(np.int64)
+
+    @property
+    def _threshold(self) -> float:
+        return 0.5 if self.threshold is None else self.threshold
 
     def _name(self) -> bytes:
         """From all that decides a ballot; models that differ in anything are others."""
         seal = hashlib.sha256(b"ballotine/fitted/1\0")
         try:
             for model in self.models:
-                content = pickle.dumps(model, protocol=5)
-                seal.update(len(content).to_bytes(8, "big") + content)
+                seal.update(digest(model))
         except Exception:
             raise ParameterError(
                 "the models cannot be told apart, because they cannot be pickled"

@@ -21,13 +21,12 @@ from ballotine.errors import BallotineError
 from ballotine.ledger import Ledger, Mode
 from ballotine.noise import SeededNoise
 from ballotine.pipeline import Run, RunFile, create_folder
-from ballotine.privacy.guarantee import Budget
 from ballotine.report import build_card, write_card
 from ballotine.report.checking import Checked, check_statement
 from ballotine.report.receipt import build_receipt, write_receipt
 from ballotine.signing import load_signer, new_key
-from ballotine.voting import BinaryVoting, ConfidentGNMax, Mechanism
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting import BinaryVoting, ConfidentGNMax, Plan, Rules
+from ballotine.voting.saved import SavedVotes, vote
 from tests.conftest import RUNFILE, write_table
 
 CONFIDENT = ConfidentGNMax(8.0, 30.0, 20.0)
@@ -88,8 +87,9 @@ def make_run(folder: Path, changes: tuple[tuple[str, str], ...] = ()) -> None:
     write_card(place, build_card(Run(settings, place).execute()), load_signer())
 
 
-def make_vote(folder: Path, mechanism: Mechanism, rule: Rule, queries: int | None = None) -> None:
+def make_vote(folder: Path, rules: Rules) -> None:
     """A vote on made-up ballots."""
+    mechanism = rules.mechanism
     draw = np.random.default_rng(1)
     if mechanism.multilabel:
         rates = draw.beta(0.4, 0.6, size=(40, 1, 5))
@@ -99,9 +99,10 @@ def make_vote(folder: Path, mechanism: Mechanism, rule: Rule, queries: int | Non
         votes = np.array([draw.choice(4, size=50, p=share) for share in shares])
     np.save(folder / "votes.npy", votes)
     classes = None if mechanism.multilabel else 4
-    saved = SavedVotes.of(open_votes(folder / "votes.npy"), mechanism, classes, queries=queries)
+    file = open_votes(folder / "votes.npy")
+    saved = SavedVotes.of(file, mechanism, classes, queries=rules.queries)
     path = folder / "private.ledger.sqlite"
-    answers, guarantee, anchor = vote(saved, rule, path, SeededNoise(5))
+    answers, guarantee, anchor = vote(saved, rules, path, SeededNoise(5))
     _write(folder / "a.npz", answers, guarantee)
     receipt = build_receipt(answers, guarantee, mechanism, anchor, folder / "a.npz")
     write_receipt(folder / "a.receipt.json", receipt, load_signer())
@@ -123,11 +124,10 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     found = {name: tmp_path_factory.mktemp(name) for name in KINDS}
     make_run(found["run"])
     make_run(found["groups"], GROUPED)
-    strict = Rule(CONFIDENT, Mode.STRICT, DELTA, Budget(6.0, DELTA))
-    make_vote(found["vote"], CONFIDENT, strict)
-    binary = BinaryVoting(9.0)
-    make_vote(found["labels"], binary, Rule(binary, Mode.STRICT, DELTA, Budget(20.0, DELTA)))
-    make_vote(found["fixed"], CONFIDENT, Rule(CONFIDENT, Mode.FIXED, DELTA), 100)
+    make_vote(found["vote"], Rules(Plan.standard_of(CONFIDENT, 50, DELTA, 6.0), 4))
+    make_vote(found["labels"], Rules(Plan.standard_of(BinaryVoting(9.0), 21, DELTA, 20.0), 5))
+    fixed = Rules(Plan.standard_of(CONFIDENT, 50, DELTA), 4, Mode.FIXED, 100)
+    make_vote(found["fixed"], fixed)
     return found
 
 

@@ -17,7 +17,7 @@ from ballotine.errors import (
     ParameterError,
     RunFolderError,
 )
-from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, verify
+from ballotine.ledger import Binding, Charge, Ledger, Mode, Terms, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
@@ -131,11 +131,11 @@ def test_votes_are_paid_on_top_of_rounds_in_one_ledger(tmp_path: Path) -> None:
     for number in range(3):
         release(number, np.ones((4, 5), dtype=np.float32))
     vote = GaussianArgmax(sigma, 10)
-    charge = Charge((("everyone", Share((vote,))),))
-    left = ledger.spending().affordable(charge, 10_000)
-    alone = Ledger.open(None, Budget(5.0, 1e-5)).spending().affordable(charge, 10_000)
+    votes = Binding(Charge.of((vote,)), "ensemble", "a rule")
+    left = ledger.spending().affordable(votes, 10_000)
+    alone = Ledger.open(None, Budget(5.0, 1e-5)).spending().affordable(votes, 10_000)
     assert 0 < left < alone
-    assert ledger.reserve([b"1", b"2"], charge).all()
+    assert ledger.reserve([b"1", b"2"], votes).refused == 0
     expected = 3 * 2 * orders / z**2 + 2 * vote.cost(orders)
     np.testing.assert_allclose(ledger.spending().cost(orders), expected)
     verify(ledger)

@@ -94,7 +94,7 @@ def test_the_most_affected_record_pays_no_more_than_its_group(
         truth = known[tuple(teachers)]
         name = list(BUDGETS)[number]
         share = charges[name]
-        charged = share.votes_after(queries).max() * cost_of(share.events, ORDERS)
+        charged = np.max(share.votes_after(queries)) * cost_of(share.events, ORDERS)
         assert np.all(truth <= charged * (1 + 1e-9))
         assert np.all(truth <= published[name].unlock(reason="test").sum(axis=0) * (1 + 1e-9))
         closest = max(closest, float((truth / charged).max()))

@@ -75,7 +75,7 @@ def plan_log(
     places: npt.ArrayLike,
     orders: npt.ArrayLike,
     delta: float,
-    confidence: float = 0.95,
+    failure: float | None = None,
 ) -> tuple[LogRelease, float]:
     """Choose order, shape and noise of a `LogRelease` from public numbers and assumed votes.
 
@@ -84,7 +84,8 @@ def plan_log(
         places: *assumed* counts: simulated, or of public data; never the votes to be released.
         orders: the orders to choose among.
         delta: δ of the published pair.
-        confidence: probability with which the released cost is at least the true one.
+        failure: probability with which the released cost may be below the true one, a part of
+            δ; a tenth of it if absent.
 
     Returns:
         The release and the ε that it publishes on the assumed votes at the median of its noise.
@@ -105,10 +106,10 @@ def plan_log(
                         order=order,
                         delta=delta,
                         sigma=sigma,
-                        confidence=confidence,
+                        failure=failure,
                     )
 
-                found.append(_quietest(way, lambda way: way.expected(places)))
+                found.append(_quietest(way, way(1.0).expected_by_noise(places)))
         return found
 
     return _best([way for order in as_orders(orders) for way in ways(float(order))])
@@ -119,7 +120,7 @@ def plan_smooth(
     places: npt.ArrayLike,
     orders: npt.ArrayLike,
     delta: float,
-    confidence: float = 0.95,
+    failure: float | None = None,
 ) -> tuple[SmoothRelease, float]:
     """Choose order, β and noise of a `SmoothRelease`; arguments and result as in `plan_log`."""
 
@@ -132,26 +133,38 @@ def plan_smooth(
 
             def way(sigma: float, beta: float = beta) -> SmoothRelease:
                 return SmoothRelease(
-                    beta=beta, order=order, delta=delta, sigma=sigma, confidence=confidence
+                    beta=beta, order=order, delta=delta, sigma=sigma, failure=failure
                 )
 
-            found.append(_quietest(way, lambda way: way.expected(assumed)))
+            def epsilon(sigma: float, way: Callable[[float], SmoothRelease] = way) -> float:
+                return way(sigma).expected(assumed)
+
+            found.append(_quietest(way, epsilon))
         return found
 
     return _best([way for order in as_orders(orders) for way in ways(float(order))])
 
 
-def _quietest(way: Callable[[float], _Way], epsilon: Callable[[_Way], float]) -> tuple[_Way, float]:
+def _quietest(
+    way: Callable[[float], _Way], epsilon: Callable[[float], float]
+) -> tuple[_Way, float]:
     """Return the way with the noise that publishes the smallest ε."""
+
+    def published(log_sigma: float) -> float:
+        return epsilon(math.exp(log_sigma))
+
+    # Hopeless noise ends at the largest cost and is a minimum too: look around first.
+    coarse = np.log(np.geomspace(*_SIGMAS, 9))
+    best = int(np.argmin([published(log_sigma) for log_sigma in coarse]))
     result = minimize_scalar(
-        lambda log_sigma: epsilon(way(math.exp(log_sigma))),
-        bounds=tuple(math.log(sigma) for sigma in _SIGMAS),
+        published,
+        bounds=(coarse[max(best - 1, 0)], coarse[min(best + 1, coarse.size - 1)]),
         method="bounded",
-        options={"xatol": 1e-2},
+        options={"xatol": 2e-2},
     )
     # Two digits are enough, and easier to state beforehand.
     chosen = way(float(f"{math.exp(result.x):.2g}"))
-    return chosen, epsilon(chosen)
+    return chosen, epsilon(chosen.sigma)
 
 
 def _best(ways: list[tuple[_Way, float]]) -> tuple[_Way, float]:

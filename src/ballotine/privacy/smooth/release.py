@@ -1,12 +1,14 @@
 """The release of a data-dependent cost: noise, a margin for the noise, and the price of both.
 
-With the stated confidence the released number is at least the true cost. The published ε adds the
-cost of the release and converts at the order fixed beforehand. Proofs: docs/proofs/smooth.md.
+Except with a small probability β the released number is at least the true cost. The published ε
+adds the cost of the release and converts at δ − β, at the order fixed beforehand, so that δ covers
+the failure too. Proofs: docs/proofs/smooth.md.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +23,8 @@ from ballotine.privacy.smooth.lattice import as_costs, as_places, steepest
 from ballotine.privacy.smooth.sensitivity import PrivateCost, smooth_sensitivity
 from ballotine.types import FloatArray
 
+SHARE = 0.1
+"""The part of δ that pays for a margin that does not suffice, unless told otherwise."""
 _REASON = "sanitised release"
 
 
@@ -28,11 +32,14 @@ _REASON = "sanitised release"
 class Sanitised:
     """An ε that may be published: nothing in here depends on votes except through noise.
 
+    It speaks of the data set it was computed from and of that set's neighbours, and of no others.
+
     Attributes:
-        epsilon: holds with the stated confidence, over the noise of this release alone.
-        delta: δ of the conversion.
+        epsilon: what holds at δ.
+        delta: δ; where the failure is folded, that of the conversion and the failure together.
         order: the Rényi order, fixed beforehand.
-        confidence: probability that the released cost is not below the true one.
+        failure: probability that the released cost is below the true one.
+        folded: δ covers the failure; if not, it is to be stated beside the number.
         cost: the released Rényi cost of the votes, noise and margin included.
         cost_of_release: what releasing it cost, included in ε.
         seeded: True when the noise can be removed by whoever knows the seed.
@@ -41,7 +48,8 @@ class Sanitised:
     epsilon: float
     delta: float
     order: float
-    confidence: float
+    failure: float
+    folded: bool
     cost: float
     cost_of_release: float
     seeded: bool
@@ -55,37 +63,50 @@ class _Release:
         order: Rényi order at which everything is counted.
         delta: δ of the published pair.
         sigma: standard deviation of Z, in units of the sensitivity.
-        confidence: probability with which the released cost is at least the true one.
+        failure: probability with which the released cost may be below the true one; a tenth of
+            δ if absent.
+        folded: convert at δ − failure, so that δ covers the failure. Ledgers of version 0.1
+            were planned without, and state their confidence beside the number.
     """
 
     order: float
     delta: float
     sigma: float
-    confidence: float = 0.95
+    failure: float | None = None
+    folded: bool = True
 
     def __post_init__(self) -> None:
         as_orders(self.order)
         as_delta(self.delta)
         as_positive(self.sigma, "sigma")
-        if not 0.5 <= self.confidence < 1.0:
-            raise ParameterError("confidence must be at least 0.5 and below 1")
+        if not 0.0 < self.chance <= 0.5:
+            raise ParameterError("failure must be above 0 and at most one half")
+        if self.folded and not self.chance < self.delta:
+            raise ParameterError("failure must be below delta, which has to cover it")
+
+    @property
+    def chance(self) -> float:
+        """The probability β that the margin does not suffice."""
+        return SHARE * self.delta if self.failure is None else self.failure
 
     @property
     def margin(self) -> float:
-        """The margin z: the quantile of Z that the confidence asks for."""
-        return self.sigma * float(ndtri(self.confidence))
+        """The margin z, which Z falls short of with the probability of failure."""
+        return -self.sigma * float(ndtri(self.chance))
 
     def epsilon(self, cost: float, cost_of_release: float) -> float:
         """Convert a Rényi cost and the price of releasing it."""
         total = max(cost, 0.0) + cost_of_release
-        return conversion.epsilon([self.order], [total], self.delta)[0]
+        delta = self.delta - self.chance if self.folded else self.delta
+        return conversion.epsilon([self.order], [total], delta)[0]
 
     def _sanitised(self, cost: float, price: float, noise: NoiseSource) -> Sanitised:
         return Sanitised(
             self.epsilon(cost, price),
             self.delta,
             self.order,
-            self.confidence,
+            self.chance,
+            self.folded,
             cost,
             price,
             noise.seeded,
@@ -165,7 +186,17 @@ class LogRelease(_Release):
 
     def expected(self, places: npt.ArrayLike) -> float:
         """Return the ε that a middling draw of the noise gives: private, for assumed votes."""
-        return self.epsilon(self._published(places, 0.0), self.cost)
+        return self.expected_by_noise(places)(self.sigma)
+
+    def expected_by_noise(self, places: npt.ArrayLike) -> Callable[[float], float]:
+        """Return the same as a function of σ, for planners that try many."""
+        published = self._published(places)
+
+        def epsilon(sigma: float) -> float:
+            margin = self.margin * sigma / self.sigma
+            return self.epsilon(published(margin), self.order / (2.0 * sigma**2))
+
+        return epsilon
 
     def release(self, places: npt.ArrayLike, noise: NoiseSource, key: bytes = b"") -> Sanitised:
         """Return the sanitised ε of queries with these top counts.
@@ -176,15 +207,20 @@ class LogRelease(_Release):
             key: names this release, for seeded noise only; never use one twice.
         """
         draw = _standard_normal(noise, key) * self.sigma
-        return self._sanitised(self._published(places, draw), self.cost, noise)
+        return self._sanitised(self._published(places)(draw + self.margin), self.cost, noise)
 
-    def _published(self, places: npt.ArrayLike, draw: float) -> float:
+    def _published(self, places: npt.ArrayLike) -> Callable[[float], float]:
+        """Return the released cost by what is added to the logarithm, in units of the rate."""
         costs = self.g[as_places(places, self.g)]
-        factor = math.exp(self.rate * (draw + self.margin))
-        noisy = float((costs + self.offset).sum()) * factor - costs.size * self.offset
+        total, rate = float((costs + self.offset).sum()), self.rate
         # Both ends are public, so nothing is lost by staying between them.
-        lowest, highest = float(np.nanmin(self.g)), float(np.nanmax(self.g))
-        return min(max(noisy, costs.size * lowest), costs.size * highest)
+        lowest, highest = (costs.size * float(end(self.g)) for end in (np.nanmin, np.nanmax))
+
+        def cost(shift: float) -> float:
+            noisy = total * math.exp(rate * shift) - costs.size * self.offset
+            return min(max(noisy, lowest), highest)
+
+        return cost
 
 
 def smooth_release_cost(order: float, beta: float, sigma: float, margin: float = 0.0) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 from ballotine.errors import CardMismatchError
@@ -16,7 +17,7 @@ from ballotine.voting.promise import stated
 OLD = "the card does not tell repeated rows apart (version 0.1): its own counts were not compared"
 _SCOPE = re.compile(r"([\d,]{1,20}) queries, ([\d,]{1,20}) of them answered", re.ASCII)
 _ASKED, _ANSWERED = "queries in the ledger", "answered queries in the ledger"
-_PUBLISHED = ("confidence", "order")
+_PUBLISHED = ("failure", "order")
 
 
 def compare_guarantee(statement: Statement, spending: Spending) -> None:
@@ -35,10 +36,22 @@ def compare_guarantee(statement: Statement, spending: Spending) -> None:
     for asked, answered in _SCOPE.findall(statement.text(part, "scope")):
         same(statement, _ASKED, _whole(asked), spending.recorded)
         same(statement, _ANSWERED, _whole(answered), spending.answered)
+    _compare_mechanism(statement, spending)
     grouped = len(spending.accounts) > 1 and terms.mode is not Mode.PAPER
     groups = statement.parts(part, "groups")
     if groups or grouped:
         _compare_groups(statement, groups, spending)
+
+
+def _compare_mechanism(statement: Statement, spending: Spending) -> None:
+    """The mechanism is one that the ledger has charged; version 0.1 did not write it down."""
+    told = json.dumps(statement.optional("mechanism"), sort_keys=True)
+    rules = [binding.rule for binding in spending.bindings.values()]
+    if all(rules) and not any(rule.startswith(told) for rule in rules):
+        raise CardMismatchError(
+            f"the {statement.name} names a mechanism, or parameters, by which the ledger has "
+            "charged nothing: do not rely on it"
+        )
 
 
 def compare_card(card: Statement, replay: Replay) -> tuple[str, ...]:

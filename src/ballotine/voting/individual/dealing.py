@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ballotine.data.partition import Partition, secret_permutation
+from ballotine.data.partitions.base import check_sizes
 from ballotine.errors import DataError
 from ballotine.types import BoolArray, FloatArray, IntArray
 
@@ -72,6 +73,7 @@ def deal_apart(
     shares: dict[int, IntArray] = {}
     for teachers, held in numbers.items():
         own = order[np.isin(groups[order], held)]
+        check_sizes(len(own), len(teachers))
         parts = np.array_split(own, len(teachers))
         shares.update({t: np.sort(part) for t, part in zip(teachers, parts, strict=True)})
     return Partition(tuple(shares[t] for t in sorted(shares)), data_dependent=False)
