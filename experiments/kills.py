@@ -1,4 +1,4 @@
-"""Does anything that was spent get lost when processes are killed? 1,000 times, or as often as told.
+"""Is anything that was spent lost when processes are killed? 1,000 times, or as often as told.
 
 ``python -m experiments.kills`` prints the table of experiments/kills.md. Real processes vote and
 run on made-up data, die by SIGKILL again and again, and go on until they are done; after every

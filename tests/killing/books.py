@@ -201,9 +201,7 @@ def costs(
     }
 
 
-def _summed(
-    accounts: list[list[Counter[str]]], extra: Counter[str]
-) -> Callable[[float], float]:
+def _summed(accounts: list[list[Counter[str]]], extra: Counter[str]) -> Callable[[float], float]:
     def cost(order: float) -> float:
         parts = [max(_price(unit, order) for unit in units) for units in accounts]
         return math.fsum([*parts, _price(extra, order)])
@@ -225,9 +223,7 @@ def epsilon(cost: Callable[[float], float], delta: float) -> float:
 
     def proven(place: float) -> float:
         order = 1.0 + math.exp(place)
-        return (
-            cost(order) + math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
-        )
+        return cost(order) + math.log1p(-1.0 / order) - math.log(delta * order) / (order - 1.0)
 
     coarse = np.linspace(math.log(0.05), math.log(2000.0), 24)
     best = int(np.argmin([proven(place) for place in coarse]))

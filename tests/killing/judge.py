@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -100,8 +101,8 @@ class Judge:
         if stated is None:
             return
         anchor, printed = stated["ledger"], stated["guarantee"]
-        if not any((seq, mark) == (anchor["seq"], anchor["hash"]) for seq, *_, mark in
-                   self.book.entries):  # fmt: skip
+        marks = {seq: mark for seq, _, _, mark in self.book.entries}
+        if marks.get(anchor["seq"]) != anchor["hash"]:
             self._fault(UNDER, "the ledger has lost the entry that a card or receipt names")
             return
         said = {group["name"]: group["epsilon"] for group in printed["groups"]}
@@ -115,33 +116,27 @@ class Judge:
         book = self.book
         reserved = costs(book, book.queries, in_full)
         charged = costs(book, book.queries, as_answered)
-        left = costs(book, self.left.keys() & book.queries.keys(), as_answered)
-        earlier = costs(before, before.queries, in_full) if before.entries else {}
+        left = costs(book, self.left.keys() & book.queries.keys(), as_answered, published=False)
+        earlier = costs(before, before.queries, in_full) if before.entries else None
         try:
             with Ledger.existing(self.ledger) as ledger:
                 accounts = ledger.spending().accounts
-                meter = {name: [own.cost_at(o) for o in ORDERS] for name, own in accounts.items()}
-                worst = {name: own.worst_cost(np.array(ORDERS)) for name, own in accounts.items()}
         except LedgerError as problem:
             self._fault(DEAD, f"the ledger cannot be read: {problem}")
             return
-        for group in reserved:
-            for place, order in enumerate(ORDERS):
-                pairs = (
-                    ("charged", meter[group][place], left[group](order), "what left"),
-                    ("charged", meter[group][place], charged[group](order), "its entries"),
-                    ("guaranteed", worst[group][place], reserved[group](order), "its entries"),
-                    ("reserved", reserved[group](order), left[group](order), "what left"),
-                    *(
-                        [("reserved", reserved[group](order), earlier[group](order), "before")]
-                        if earlier
-                        else []
-                    ),
-                )
-                for what, number, floor, of in pairs:
-                    if number < floor * (1 - ROUNDING):
-                        text = f"{what} {number:.6g} to {group} at order {order}: {floor:.6g} {of}"
-                        self._fault(UNDER, text)
+        for group, order in product(reserved, ORDERS):
+            meter = accounts[group].cost_at(order)
+            worst = float(accounts[group].worst_cost(np.array([order]))[0])
+            pairs = [
+                ("charged, where its entries say", meter, charged[group](order)),
+                ("charged, where what left costs", meter, left[group](order)),
+                ("guaranteed, where its entries say", worst, reserved[group](order)),
+            ]
+            if earlier is not None:
+                pairs.append(("reserved, after", reserved[group](order), earlier[group](order)))
+            for what, number, floor in pairs:
+                if number < floor * (1 - ROUNDING):
+                    self._fault(UNDER, f"{number} to {group} at {order} {what} {floor}")
 
     def _history(self, before: Book) -> None:
         if self.book.entries[: len(before.entries)] != before.entries:

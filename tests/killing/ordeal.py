@@ -85,7 +85,9 @@ class Ordeal:
         waiting = list(self.scenario.actors)
         while waiting and not self.outcome.faults:
             spared = self.outcome.kills >= kills
-            cuts = [WHOLE if spared else choose(draw, usual, not self.outcome.kills) for _ in waiting]
+            cuts = [
+                WHOLE if spared else choose(draw, usual, not self.outcome.kills) for _ in waiting
+            ]
             waiting = self._turn(waiting, cuts)
         if not self.outcome.faults:
             self._again()

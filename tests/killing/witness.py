@@ -41,7 +41,7 @@ class Clock:
         connect = sqlite3.connect
 
         def traced(*arguments: Any, **options: Any) -> sqlite3.Connection:
-            connection = connect(*arguments, **options)
+            connection: sqlite3.Connection = connect(*arguments, **options)
             connection.set_trace_callback(self._stated)
             return connection
 
