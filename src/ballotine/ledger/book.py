@@ -218,7 +218,7 @@ class Ledger:
     def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
         """Stored answers of those queries that have one."""
         with self._store.reading() as view:
-            return _answers_in(view, ids)
+            return _answers(view.queries(ids))
 
     def answer_counts(self, last: int) -> Counter[Answer]:
         """How often each answer was recorded, up to and with the entry ``last``."""
@@ -276,11 +276,11 @@ class Ledger:
         """
         asked = grant.queries[: len(answers)]
         with self._writing() as pen:
-            standing = _answers_in(pen, [query.id for query in asked])
+            held = pen.queries([query.id for query in asked])
+            standing = _answers(held)
             fresh = [place for place, query in enumerate(asked) if query.id not in standing]
             if fresh:
                 new = [asked[place] for place in fresh]
-                held = pen.queries([query.id for query in new])
                 if any(
                     query.id not in held or held[query.id].reserved != query.reserved
                     for query in new
@@ -412,7 +412,7 @@ class Ledger:
     def _named(self, queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
         return {
             "account": queries[0].account,
-            "ids": reservation_digest([(q.id, q.turn) for q in queries], charge),
+            "ids": reservation_digest(((q.id, q.turn) for q in queries), charge),
             "queries": len(queries),
         }
 
@@ -544,9 +544,12 @@ class Ledger:
         self._sealed = True
 
 
-def _answers_in(view: View, ids: Sequence[bytes]) -> dict[bytes, Answer]:
-    found = view.queries(ids).values()
-    return {query.id: decode_answer(query.answer) for query in found if query.answer is not None}
+def _answers(held: Mapping[bytes, Query]) -> dict[bytes, Answer]:
+    return {
+        name: decode_answer(query.answer)
+        for name, query in held.items()
+        if query.answer is not None
+    }
 
 
 def _votes(charge: Charge, name: str, queries: Sequence[Query]) -> Count:
