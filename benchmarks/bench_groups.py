@@ -30,7 +30,7 @@ from ballotine.types import FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax
 from ballotine.voting.individual import (
     GroupPlan,
-    IndividualPlan,
+    Plan,
     Scheme,
     Upsampling,
     Vanishing,
@@ -51,7 +51,7 @@ VOTINGS, LOOPED = 2000, 200
 PRICE = math.log(1 / DELTA) / (ORDERS - 1) + np.log1p(-1 / ORDERS) - np.log(ORDERS) / (ORDERS - 1)
 
 
-def planned(scheme: Scheme) -> IndividualPlan:
+def planned(scheme: Scheme) -> Plan:
     """A plan whose noise and threshold fit the number of voters."""
     plan = scheme.plan(RECORDS, TEACHERS, MECHANISM, CLASSES, DELTA)
     if not isinstance(scheme, Vanishing):
@@ -61,7 +61,7 @@ def planned(scheme: Scheme) -> IndividualPlan:
     return scheme.plan(RECORDS, TEACHERS, fewer, CLASSES, DELTA)
 
 
-def election(plan: IndividualPlan) -> tuple[IntArray, IntArray]:
+def election(plan: Plan) -> tuple[IntArray, IntArray]:
     """Ballots of teachers that mostly agree, and the answers to them."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, CLASSES, size=(VOTINGS, 1))
@@ -72,7 +72,7 @@ def election(plan: IndividualPlan) -> tuple[IntArray, IntArray]:
     return ballots, answers
 
 
-def ours(plan: IndividualPlan, ballots: IntArray, answers: IntArray) -> dict[str, FloatArray]:
+def ours(plan: Plan, ballots: IntArray, answers: IntArray) -> dict[str, FloatArray]:
     turns = np.arange(len(ballots))
     tallies = plan.tally(ballots, CLASSES, turns)
     found = history(plan, tallies, answers, ORDERS, "published", turns)
@@ -80,7 +80,7 @@ def ours(plan: IndividualPlan, ballots: IntArray, answers: IntArray) -> dict[str
 
 
 def looped(
-    plan: IndividualPlan, ballots: IntArray, answers: IntArray, per_teacher: bool
+    plan: Plan, ballots: IntArray, answers: IntArray, per_teacher: bool
 ) -> dict[str, FloatArray]:
     """One voting after the other, one teacher after the other."""
     mechanism = plan.mechanism
@@ -196,7 +196,7 @@ def show(scheme: Scheme, mechanism: GNMax) -> None:
     print(f"| {row} | {used} |")
 
 
-def factors(plan: IndividualPlan) -> str:
+def factors(plan: Plan) -> str:
     """What the scheme gives each group: copies, weights, or voters of teachers."""
     if plan.scheme == "upsampling":
         return ", ".join(f"{g.reach.teachers}×" for g in plan.groups)

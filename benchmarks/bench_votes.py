@@ -22,16 +22,16 @@ from pathlib import Path
 import numpy as np
 
 from ballotine.data.ballots import open_votes
-from ballotine.ledger import Ledger, Mode
+from ballotine.ledger import Ledger
 from ballotine.noise import SecureNoise
-from ballotine.privacy.guarantee import Budget
-from ballotine.voting import Answerer, ConfidentGNMax, query_ids
+from ballotine.voting import CastBallots, ConfidentGNMax, Plan, Rules, Session
 from ballotine.voting.account import Accountant
-from ballotine.voting.saved import Rule, SavedVotes, vote
+from ballotine.voting.saved import SavedVotes, vote
 
 QUERIES, TEACHERS, CLASSES, DELTA = 9000, 250, 10, 1e-5
 MECHANISM = ConfidentGNMax(40.0, 200.0, 150.0)
-BUDGET = Budget(50.0, DELTA)
+PLAN = Plan.standard_of(MECHANISM, TEACHERS, DELTA, epsilon=50.0)
+RULES = Rules(PLAN, CLASSES)
 
 
 def simulated_ballots(seed: int = 0) -> np.ndarray:
@@ -50,14 +50,13 @@ def saved(path: Path) -> SavedVotes:
 def answer(path: Path) -> None:
     """All queries, as ``ballotine vote`` does, into a new ledger."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        rule = Rule(MECHANISM, Mode.STRICT, DELTA, BUDGET)
-        answers, _, _ = vote(saved(path), rule, Path(folder) / "ledger.sqlite", SecureNoise())
+        answers, _, _ = vote(saved(path), RULES, Path(folder) / "ledger.sqlite", SecureNoise())
         assert answers.asked.all()
 
 
 def account(path: Path) -> None:
     """All queries, as ``ballotine account --bounds tight`` does."""
-    accountant = Accountant(MECHANISM, "tight", SecureNoise())
+    accountant = Accountant(PLAN, "tight", SecureNoise())
     for chunk in saved(path).chunks():
         accountant.add(chunk, CLASSES, DELTA)
     assert accountant.result(DELTA).queries == QUERIES
@@ -65,14 +64,14 @@ def account(path: Path) -> None:
 
 def alone(path: Path, queries: int) -> None:
     """Some queries, each in a chunk of its own."""
-    ballots = np.load(path)
-    ids = query_ids([str(row).encode() for row in range(queries)], b"", MECHANISM)
+    voters = CastBallots(b"", np.load(path))
+    keys = [str(row).encode() for row in range(queries)]
     with (
         tempfile.TemporaryDirectory(dir=path.parent) as folder,
-        Ledger.open(Path(folder) / "ledger.sqlite", BUDGET) as ledger,
+        Ledger.open(Path(folder) / "ledger.sqlite", RULES.promise()) as ledger,
     ):
-        door = Answerer(MECHANISM, ledger, SecureNoise(), np.arange(CLASSES), chunk=1)
-        assert door.answer(ids, lambda rows: ballots[rows].astype(np.int64)).asked.all()
+        session = Session.open(RULES, voters, ledger, SecureNoise(), chunk=1)
+        assert session.answer(np.arange(queries), keys).asked.all()
 
 
 def seconds(job: Callable[[], object]) -> tuple[float, float]:

@@ -21,7 +21,7 @@ from ballotine.voting import LNMax, Plan, Rules
 from ballotine.voting.individual import Upsampling, Vanishing, Weighting
 from ballotine.voting.saved import SavedVotes, vote
 from tests.truth.accountant import Accountant
-from tests.truth.watching import Interrupted, Watch, watching
+from tests.truth.watching import InterruptedAnswerError, Watch, watching
 
 RECORDS, CLASSES, DELTA = 48, 3, 1e-4
 BUDGETS = {"careful": 1.5, "easy": 6.0}
@@ -48,9 +48,8 @@ class World:
 
     def __post_init__(self) -> None:
         self.truth = Accountant(RECORDS)
-        numbers = [self.chance.random() < 0.4 for _ in range(RECORDS)]
-        numbers[:12] = [True] * 6 + [False] * 6
-        self.groups = np.where(numbers, "careful", "easy")
+        careful = self.chance.sample(range(RECORDS), RECORDS // 2)  # sizes decide the plans
+        self.groups = np.where(np.isin(np.arange(RECORDS), careful), "careful", "easy")
         self.order = np.arange(RECORDS)
         self.asked = RECORDS
 
@@ -162,7 +161,7 @@ class World:
         self.watch.interrupt = self.chance.choice(("before the draw", "after the draw"))
         try:
             self.new_fit() if self.chance.random() < 0.5 else self.ask_more()
-        except Interrupted:
+        except InterruptedAnswerError:
             pass
         finally:
             self.watch.interrupt = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pytest
@@ -52,14 +52,18 @@ def a_fit_begins_anew(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PateClassifier, "_ledger", fresh)
 
 
+def walk_all(seeds: Iterable[int]) -> None:
+    for seed in seeds:
+        walk(seed)
+
+
 @pytest.mark.parametrize("fault", [slot_is_a_person, groups_are_forgotten, a_fit_begins_anew])
 def test_the_faults_of_version_0_1_would_be_found(
     fault: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault(monkeypatch)
     with pytest.raises(AssertionError, match="is printed after"):
-        for seed in range(200):
-            walk(seed)
+        walk_all(range(200))
 
 
 def test_the_accountant_prices_a_vote_by_itself() -> None:

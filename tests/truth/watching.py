@@ -18,7 +18,7 @@ from ballotine.voting import ConfidentGNMax, GNMax, LNMax, Plan, Tallies
 from tests.truth.accountant import Noise, Vote
 
 
-class Interrupted(Exception):
+class InterruptedAnswerError(Exception):
     """Raised at a chosen point of an answer's life."""
 
 
@@ -52,7 +52,7 @@ class Watch:
     def drawn(self, mechanism: Any, release: Any, tallies: Tallies, noise: Any) -> np.ndarray:
         """Draw, and note what would leave."""
         if self.interrupt == "before the draw":
-            raise Interrupted
+            raise InterruptedAnswerError
         answers: np.ndarray = release(mechanism, tallies, noise)
         weights = self._weights[id(tallies)][1]
         for row, answer in zip(weights, answers, strict=True):
@@ -62,7 +62,7 @@ class Watch:
             self._drawn.append(Vote(given, tallies.classes, left, check))
         if self.interrupt == "after the draw":
             self._drawn.clear()
-            raise Interrupted
+            raise InterruptedAnswerError
         return answers
 
     def recorded(self) -> None:

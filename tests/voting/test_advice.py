@@ -8,8 +8,7 @@ from scipy.optimize import brentq
 from scipy.stats import beta
 
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger import Ledger, Mode
-from ballotine.ledger.charge import Charge
+from ballotine.ledger import Binding, Charge, Ledger, Mode
 from ballotine.noise import SeededNoise
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
@@ -129,14 +128,14 @@ def test_the_strict_cost_is_what_a_ledger_charges(confident: bool) -> None:
     events = mechanism.events(CLASSES)
     ledger = Ledger.open(None, Budget(50.0, BUDGET.delta))
     keys = [number.to_bytes(32, "big") for number in range(QUERIES)]
-    assert ledger.reserve(keys, events).all()
+    binding = Binding(Charge.of(events), "ensemble", mechanism.describe())
+    grant = ledger.reserve(keys, binding)
+    assert grant.ids == keys
     answers = np.where(np.arange(QUERIES) < round(row.answered * QUERIES), 3, ABSTAIN)
-    ledger.record(
-        keys, answers, Charge.of(events), lambda given, _: mechanism.realised(given, CLASSES)
-    )
+    ledger.record(grant, answers, lambda given, _: mechanism.realised(given, CLASSES))
     assert row.epsilon_strict == pytest.approx(ledger.spending().epsilon(), rel=2e-4)
     if not confident:
-        stop = Ledger.open(None, BUDGET).spending().affordable(Charge.of(events))
+        stop = Ledger.open(None, BUDGET).spending().affordable(binding)
         assert abs(row.answers_strict - stop) <= 0.002 * stop + 1
 
 

@@ -198,7 +198,7 @@ def test_a_stored_model_has_the_name_it_had(model: Any, tmp_path: Path) -> None:
         (int, float),
         (np.random.RandomState(0), np.random.RandomState(1)),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_what_differs_has_another_name(one: Any, other: Any) -> None:
     assert digest(one) != digest(other)

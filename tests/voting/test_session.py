@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ballotine.errors import DataError, LedgerMismatchError, ParameterError
+from ballotine.errors import DataError, LedgerError, LedgerMismatchError, ParameterError
 from ballotine.ledger import Ledger, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray
-from ballotine.voting import UNASKED, BinaryVoting, ConfidentGNMax, GNMax, Rules
+from ballotine.voting import UNASKED, BinaryVoting, ConfidentGNMax, GNMax, Rules, Session
 from ballotine.voting.individual import Vanishing
+from ballotine.voting.publication import Publication
 from tests.voting.sessions import (
     CountedVotes,
     affordable,
@@ -305,3 +308,46 @@ class TestOpening:
         with pytest.raises(DataError):
             session.answer(ROWS[:5], KEYS[:5])
         assert session.ledger.spending().asked == 0
+
+
+class TestPublication:
+    """The release of an ε is a charge like any other, and passes the same filter."""
+
+    rules = fixed_rules(GNMax(5.0), 10, 3, 20, 1e-5)
+
+    def answered(self, ledger: Ledger) -> Session:
+        session = open_session(self.rules, VOTES, ledger=ledger, pool=KEYS[:20])
+        assert session.answer(ROWS[:20], KEYS[:20]).answered.all()
+        return session
+
+    def converted(self, cost: float, order: float) -> float:
+        """ε of a Rényi cost at one order (Canonne, Kamath and Steinke, Proposition 12)."""
+        return cost + math.log(1 - 1 / order) - math.log(1e-5 * order) / (order - 1)
+
+    def test_its_cost_is_in_the_ceiling_at_the_ledgers_order(self) -> None:
+        session = self.answered(Ledger.open(None, self.rules.promise()))
+        terms = session.ledger.terms
+        ((_, order),) = terms.orders
+        session.publish([ROWS[:20]])
+        at = np.array([order])
+        noise = Publication.from_json(terms.plan).sigma
+        answers = 20 * sum(float(event.cost(at)[0]) for event in GNMax(5.0).events(3))
+        total = answers + order / (2 * noise**2)
+        assert session.ledger.spending().cost(at)[0] == pytest.approx(total, rel=1e-12)
+        assert self.converted(total, order) <= terms.loosest.epsilon
+        assert self.converted(answers, order) < terms.loosest.epsilon * (1 - 1e-6)
+
+    def test_it_is_refused_where_the_ceiling_has_no_room_for_it(self) -> None:
+        """A ceiling that is just what the answers cost, as others might have left it."""
+        terms = self.rules.promise().settle()
+        ((name, order),) = terms.orders
+        each = sum(float(event.cost(np.array([order]))[0]) for event in GNMax(5.0).events(3))
+        ceiling = self.converted(20 * each, order) * (1 + 1e-9)
+        tight = replace(terms, budgets=((name, Budget(ceiling, 1e-5)),))
+        session = self.answered(Ledger.open(None, tight))
+        head = session.ledger.head()
+        with pytest.raises(LedgerError, match="does not allow an ε to be published"):
+            session.publish([ROWS[:20]])
+        assert session.ledger.head() == head
+        assert session.ledger.spending().statement is None
+        assert session.ledger.spending().guaranteed_epsilon() == pytest.approx(ceiling, rel=1e-6)

@@ -7,7 +7,7 @@ import math
 from ballotine.errors import InsufficientBudgetError
 from ballotine.ledger.account import Account, Tab
 from ballotine.ledger.binding import Binding
-from ballotine.ledger.charge import EVERYONE, Events, Share, cost_of
+from ballotine.ledger.charge import EVERYONE, Charge, Events, Share, cost_of
 from ballotine.ledger.spending import Spending
 from ballotine.ledger.terms import plan_order
 from ballotine.privacy.best import best_epsilon
@@ -39,7 +39,7 @@ def refusal(spending: Spending, binding: Binding) -> InsufficientBudgetError:
     return InsufficientBudgetError(
         f"{whose}, {account.budget}, does not allow another answer: one costs "
         f"ε = {_alone(share.events, account.budget.delta):g} on its own at this δ"
-        f"{_advice(spending, account, share)}",
+        f"{_advice(spending, account, binding.charge)}",
         requested=each,
         remaining=left,
     )
@@ -53,7 +53,7 @@ def smallest_budget(events: Events, delta: float) -> float:
     return epsilon if epsilon < LARGEST else math.inf
 
 
-def _advice(spending: Spending, account: Account, share: Share) -> str:
+def _advice(spending: Spending, account: Account, charge: Charge) -> str:
     if spending.asked:
         spent = round_up(account.epsilon())
         return (
@@ -61,12 +61,17 @@ def _advice(spending: Spending, account: Account, share: Share) -> str:
             "its budget: use more noise, so that an answer costs less, or go on with what was "
             "answered"
         )
-    needed = smallest_budget(share.events, account.budget.delta)
-    if math.isinf(needed):
+    least = {n: smallest_budget(s.events, account.budget.delta) for n, s in charge.shares}
+    if math.isinf(max(least.values())):
         return "; use more noise, so that an answer costs less"
+    if charge.groups == (EVERYONE,):
+        enough = f"a budget of ε = {least[EVERYONE]:g} pays"
+    else:  # a group's influence follows from all budgets: one alone would shift it
+        times = max(least[name] / known.budget.epsilon for name, known in spending.accounts.items())
+        enough = f"budgets of all groups {round_up(times, 1):g} times as large pay"
     return (
-        f"; a budget of ε = {needed:g} pays for one answer (a ledger that has paid for nothing "
-        "takes another budget), more noise or a larger δ make answers cheaper"
+        f"; {enough} for one answer, and a student needs several (a ledger that has paid for "
+        "nothing takes another budget); more noise or a larger δ make answers cheaper"
     )
 
 

@@ -69,9 +69,14 @@ class SqliteStore:
             return _guarded(_connected(path, "mode=ro"), path, pragmas, tidy=alone)
         except LedgerBusyError:
             raise
-        except LedgerError:
-            if _unfinished(path):
+        except LedgerError as problem:
+            if not isinstance(problem.__cause__, sqlite3.OperationalError):
                 raise
+            if _unfinished(path):
+                raise LedgerError(
+                    f"the ledger {path} was not closed in order, and what belongs into it lies "
+                    "beside it: copy all of its files to a folder that you may write to"
+                ) from problem
             return _guarded(_connected(path, "immutable=1"), path, pragmas)
 
     @classmethod
