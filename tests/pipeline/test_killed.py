@@ -17,14 +17,14 @@ from ballotine.pipeline import RunFile, create_folder, open_folder
 from tests.killing.witness import Clock
 
 PROJECT = Path(__file__).parents[2]
-KILLS = 24
-SCENARIOS = ("vote-vanishing", "vote-fixed", "vote-two-at-once", "run-weighting", "run-rounds")
+KILLS = 18
+SCENARIOS = ("run-rounds", "vote-vanishing", "vote-two-at-once", "run-weighting", "vote-fixed")
 
 
 def test_killed_commands_lose_nothing_and_always_finish() -> None:
     done = subprocess.run(
         [
-            sys.executable, "-m", "experiments.kills", "--kills", str(KILLS), "--per-ledger", "5",
+            sys.executable, "-m", "experiments.kills", "--kills", str(KILLS), "--per-ledger", "4",
             "--scenarios", *SCENARIOS,
         ],
         cwd=PROJECT,
