@@ -197,13 +197,12 @@ def guarantees(book: Book) -> dict[str, float]:
     worst = costs(book, book.queries, in_full)
     charged = costs(book, book.queries, as_answered)
     for group, budget in book.terms["budgets"].items():
+        ceiling = max(budget["epsilon"], epsilon(charged[group], delta))
         everything = epsilon(worst[group], delta)
         if book.published is not None:
             least[group] = min(book.published["epsilon"], everything)
-        elif book.refused:  # the filter has chosen how many: its ceiling is what holds
-            least[group] = max(budget["epsilon"], epsilon(charged[group], delta))
-        else:
-            least[group] = min(budget["epsilon"], everything)
+        else:  # once it has refused, the filter has chosen how many: its ceiling is what holds
+            least[group] = ceiling if book.refused else min(ceiling, everything)
     return least
 
 
