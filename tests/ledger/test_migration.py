@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from ballotine.errors import LedgerError, LedgerMismatchError
-from ballotine.ledger import EVERYONE, Grant, Ledger, Mode, verify
+from ballotine.ledger import EVERYONE, Grant, Ledger, Mode, entries, verify
 from ballotine.ledger.store import Query
 from ballotine.ledger.terms import plan_order
 from ballotine.noise import SecureNoise
@@ -269,3 +269,27 @@ def test_rounds_of_version_0_1_are_told_from_queries(old: Path) -> None:
     assert (spending.rounds, spending.recorded, spending.pending) == (4, 6, 1)
     asked = Counter({run["run"]: run["asked"] for run in spending.runs.values()})
     assert asked["votes"] == 6
+
+
+@each("unused")
+def test_a_reader_follows_version_0_1_while_it_writes(old: Path) -> None:
+    """What it plans for an unused ledger is no stop rule yet."""
+    with Ledger.existing(old) as reader:
+        assert reader.spending().accounts[EVERYONE].order == plan_order(BUDGET)
+        (event,) = GNMax(20.0).events(3)
+        payload = {
+            "events": [event.to_json()],
+            "ids": entries.digest_of(queries(1)),
+            "order": 13.0,
+            "queries": 1,
+            "run": "0.1",
+        }
+        row = entries.following(reader.head(), "reserve", payload)
+        connection = sqlite3.connect(old)
+        connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
+        connection.execute("INSERT INTO queries VALUES (?, 2, NULL, NULL, 0)", (queries(1)[0],))
+        connection.commit()
+        connection.close()
+        assert reader.spending().asked == 1
+        assert reader.spending().accounts[EVERYONE].order == 13.0
+        verify(reader)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 
-from ballotine.errors import LedgerError
+from ballotine.errors import HolderKeyError, LedgerError
 from ballotine.holder import create_private, holder_folder, read_private
 from ballotine.ledger.book import Ledger
 
@@ -28,7 +28,11 @@ def group_key(ledger: Ledger) -> bytes:
                 f"which it knows them is not at {path}: bring that file from where the ledger "
                 "was used, or nobody can tell whether records changed their group"
             )
-        create_private(path, secrets.token_bytes(BYTES))
+        try:
+            create_private(path, secrets.token_bytes(BYTES))
+        except HolderKeyError:
+            if not path.exists():  # else another process was first, and its key is the key
+                raise
     key = read_private(path)
     if len(key) != BYTES:
         raise LedgerError(f"{path} does not hold a key; restore it from a copy")

@@ -27,6 +27,8 @@ class Replay:
     def follow(self, view: View) -> bool:
         """Take what was appended since the last look; returns whether terms were amended."""
         amended = False
+        if not view.current and next(iter(view.rows(self.head.seq)), None) is not None:
+            Replay.__init__(self)  # version 0.1 goes on: doubts come after its last entry
         if self.head.seq == 0:
             self._begin(view)
         for entry in chain.chained(view.rows(self.head.seq), self.head.seq, self.head.hash):

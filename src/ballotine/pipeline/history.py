@@ -15,7 +15,8 @@ T = TypeVar("T")
 def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
     """Queries asked, queries answered and the meter's ε, over time.
 
-    A point for recorded batches, at most so many; in a long ledger, for its checkpoints. With
+    A point for recorded batches, at most so many; in a long ledger, for its checkpoints; and
+    one for where the ledger stands, since others may have reserved after the last batch. With
     several groups, also the ε that each of them was charged.
     """
     if ledger.head().seq > MOST_REPLAYED:
@@ -30,7 +31,8 @@ def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
         spending.apply(entry)
         if entry.seq in shown:
             points.append(_point(spending))
-    return points
+    last = _point(spending)
+    return points if last == points[-1] else [*points, last]
 
 
 def _thinned(found: list[T]) -> list[T]:
