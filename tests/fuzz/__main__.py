@@ -40,7 +40,9 @@ def main() -> int:
             codes += ended
             found += faults
             rate = codes.total() / (time.monotonic() - started)
-            print(f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults", end="")
+            print(
+                f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults", end="", flush=True
+            )
     print()
     for each in found[:SHOWN]:
         print(f"{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")

@@ -12,7 +12,7 @@ import numpy as np
 
 from ballotine.data import Dataset, load, row_keys
 from ballotine.data.partition import Partition
-from ballotine.errors import BallotineError, DataError
+from ballotine.errors import DataError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.noise import NoiseSource, source
@@ -26,7 +26,7 @@ from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.features import Seen, assumed, see
-from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
+from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of, shares
 from ballotine.pipeline.procedure import Procedure
@@ -67,16 +67,11 @@ class Run:
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
         secret = self._secret()
-        try:
-            dataset = load(self.settings.data_spec())
-            procedure = self._settle(dataset)
-            partition = self._partition(dataset, procedure, secret)
-            seen = see(self.settings.features, dataset, self.progress)
-            book = self._open_ledger(dataset, procedure)
-        except BallotineError:
-            discard_unused(self.folder)
-            raise
-        with book as ledger:
+        dataset = load(self.settings.data_spec())
+        procedure = self._settle(dataset)
+        partition = self._partition(dataset, procedure, secret)
+        seen = see(self.settings.features, dataset, self.progress)
+        with self._open_ledger(dataset, procedure) as ledger:
             ensemble = self._train(dataset, seen, procedure, partition, secret, ledger)
             ballots = self._vote(ensemble, dataset, seen, procedure)
             self._keep_problems(ensemble)
