@@ -31,7 +31,7 @@ def round_up(value: float, digits: int = 3) -> float:
     return math.ceil(value * scale - 1e-9) / scale
 
 
-MOST_EPSILON = 1e9
+MOST_EPSILON = 1e100
 """Larger numbers promise nothing, and overflow where they are divided by small costs."""
 
 
