@@ -5,11 +5,13 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := .venv-extras
+COUNT ?= 100000
+SEED ?= 0
 INSTALL := python -m pip install --quiet --disable-pip-version-check --constraint
 
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: run test lint bench docs docs-serve test-extras clean
+.PHONY: run test fuzz lint bench docs docs-serve test-extras clean
 
 run: $(VENV)/.core          ## the main job, on data that ships with scikit-learn
 	$(BIN)/ballotine run
@@ -20,6 +22,9 @@ test: $(VENV)/.dev          ## everything that must hold: style, types, layers, 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+fuzz: $(VENV)/.dev          ## spoilt files and odd options: make fuzz COUNT=100000 SEED=0
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --count $(COUNT) --seed $(SEED)
 
 lint: $(VENV)/.dev          ## put the code in order
 	$(BIN)/ruff check --fix .

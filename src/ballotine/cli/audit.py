@@ -53,17 +53,19 @@ def audit(
         str | None, typer.Option(help="Where labels get their noise (binary, clipped).")
     ] = None,
     teachers: Annotated[
-        int | None, typer.Option(min=1, help="How many teachers vote; few are sharpest.")
+        int | None,
+        typer.Option(min=1, max=10_000, help="How many teachers vote; few are sharpest."),
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, help="How many classes, or labels, there are.")
+        int | None, typer.Option(min=2, max=10_000, help="How many classes, or labels, there are.")
     ] = None,
     queries: Annotated[
-        int | None, typer.Option(min=1, help="How many queries one trial answers.")
+        int | None, typer.Option(min=1, max=100_000, help="How many queries one trial answers.")
     ] = None,
     delta: Delta = 1e-5,
     trials: Annotated[
-        int, typer.Option(min=20, help="How often, on either side; half of them count.")
+        int,
+        typer.Option(min=20, max=10**8, help="How often, on either side; half of them count."),
     ] = 20_000,
     confidence: Annotated[
         float, typer.Option(help="That the bound is not above the true ε.")

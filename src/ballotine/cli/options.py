@@ -34,14 +34,19 @@ Seed = Annotated[
     int | None, typer.Option(min=0, help="Seed of the noise; secure noise when absent.")
 ]
 Queries = Annotated[int | None, typer.Option(min=1, help="Only the first so many queries.")]
-Classes = Annotated[int | None, typer.Option(min=2, help="Number of classes, as public knowledge.")]
+Classes = Annotated[
+    int | None,
+    typer.Option(min=2, max=1 << 16, help="Number of classes, as public knowledge."),
+]
 IsBallots = Annotated[
     bool, typer.Option("--ballots", help="The file holds ballots, even if they look like counts.")
 ]
 IsTallies = Annotated[bool, typer.Option("--tallies", help="The file holds counts, not ballots.")]
 Labels = Annotated[
     int | None,
-    typer.Option(min=1, help="Labels per ballot, in a table with a teacher's labels in a row."),
+    typer.Option(
+        min=1, max=1 << 16, help="Labels per ballot, in a table with a teacher's labels in a row."
+    ),
 ]
 LabelThreshold = Annotated[
     float | None, typer.Option(help="Ballots are probabilities: a label above this is named.")

@@ -29,14 +29,18 @@ PLANNED = ("gnmax", "confident-gnmax")
 
 
 def plan(
-    queries: Annotated[int, typer.Option(min=1, help="How many queries will be asked.")],
+    queries: Annotated[
+        int, typer.Option(min=1, max=10**12, help="How many queries will be asked.")
+    ],
     epsilon: Epsilon,
     delta: Delta,
     teachers: Annotated[
-        int | None, typer.Option(min=1, help=f"How many teachers vote; {TEACHERS} if absent.")
+        int | None,
+        typer.Option(min=1, max=10**7, help=f"How many teachers vote; {TEACHERS} if absent."),
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, help=f"How many classes there are; {CLASSES} if absent.")
+        int | None,
+        typer.Option(min=2, max=1 << 16, help=f"How many classes there are; {CLASSES} if absent."),
     ] = None,
     mechanism: MechanismName = "confident-gnmax",
     answered: Annotated[

@@ -30,6 +30,8 @@ BUFFER = 1 << 14
 """Bytes of a Parquet column that are read at once: there may be thousands of columns."""
 ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
 TRUTH_NAME = "y"
+MOST = 2**53
+"""No ballot and no count is larger: floats hold every whole number up to here."""
 
 
 @dataclass(frozen=True)
@@ -175,9 +177,11 @@ def _parquet_blocks(path: Path, step: int) -> Iterator[Table]:
 
 def _checked(rows: Table, path: Path) -> Table:
     if rows.dtype.kind not in "iufb":
-        raise DataError(f"{path} must hold numbers, not {rows.dtype}")
+        raise DataError(f"{path} must hold numbers")
     if rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):
         raise DataError(f"{path} holds values that are not finite")
+    if float(rows.max()) > MOST:
+        raise DataError(f"{path} holds values that are too large for ballots or counts")
     if np.any(rows < 0):
         raise DataError(f"{path} holds negative values; ballots and counts are 0 or more")
     return rows

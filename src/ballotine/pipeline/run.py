@@ -13,7 +13,7 @@ import numpy as np
 
 from ballotine.data import Dataset, load, row_keys
 from ballotine.data.partition import Partition
-from ballotine.errors import BallotineError, DataError
+from ballotine.errors import DataError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.ledger import Ledger, Mode, read_anchor, verify
 from ballotine.noise import NoiseSource, source
@@ -29,7 +29,7 @@ from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.features import Seen, assumed, see
-from ballotine.pipeline.folder import RunFolder, discard_unused, open_log
+from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.procedure import Procedure
@@ -97,11 +97,7 @@ class Run:
         """Walk the whole road; what was done before is not done again."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
-        try:
-            ready = self._prepare()
-        except BallotineError:
-            discard_unused(self.folder)
-            raise
+        ready = self._prepare()
         with ready.ledger:
             ensemble = self._train(ready)
             ballots = self._vote(ready, ensemble)

@@ -147,11 +147,13 @@ class PartitionSection(Section):
 class TeachersSection(Section):
     """Who learns from the private records."""
 
-    number: int = Field(default=50, ge=1)
+    number: int = Field(default=50, ge=1, le=10**7)
     kind: str = "nearest-neighbours"
     options: dict[str, Any] = Field(default_factory=dict)
     engine: Literal["local", "ray"] = "local"
-    jobs: int | None = Field(default=None, ge=1, description="processes; all cores when absent")
+    jobs: int | None = Field(
+        default=None, ge=1, le=10_000, description="processes; all cores when absent"
+    )
 
 
 class TogetherSection(Section):

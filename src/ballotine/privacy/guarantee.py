@@ -35,6 +35,10 @@ def round_up(value: float, digits: int = 3) -> float:
     return math.ceil(value * scale - 1e-9) / scale
 
 
+MOST_EPSILON = 1e100
+"""Larger numbers promise nothing, and overflow where they are divided by small costs."""
+
+
 @dataclass(frozen=True)
 class Budget:
     """The (ε, δ) that everything released from one data set may cost together."""
@@ -43,8 +47,11 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.epsilon) and self.epsilon > 0):
-            raise ParameterError(f"a budget's epsilon must be positive, got {self.epsilon}")
+        if not 0 < self.epsilon <= MOST_EPSILON:  # refuses NaN, too
+            raise ParameterError(
+                f"a budget's epsilon must be positive and at most {MOST_EPSILON:g}, got "
+                f"{self.epsilon}"
+            )
         if not 0 < self.delta < 1:
             raise ParameterError(f"a budget's delta must lie between 0 and 1, got {self.delta}")
 

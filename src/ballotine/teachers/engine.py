@@ -83,7 +83,8 @@ class LocalEngine:
             yield from _here(work, _chain(first, waiting))
             return
         with Shared(work) as shared:
-            yield from _Spread(shared, _chain(first, waiting), jobs, lost).results()
+            # Not more workers than tasks, however many were allowed.
+            yield from _Spread(shared, _chain(first, waiting), len(first), lost).results()
 
 
 def _chain(first: list[Task], rest: Iterator[Task]) -> Iterator[Task]:

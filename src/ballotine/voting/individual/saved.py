@@ -29,10 +29,15 @@ Rows = list[dict[str, str]]
 def read_groups(path: str | Path) -> Rows:
     """The lines of a file of groups, as mappings from column to text."""
     where = Path(path)
-    if not where.is_file():
-        raise DataError(f"there is no file {where}")
-    with where.open(encoding="utf-8", newline="") as stream:
-        rows = [dict(row) for row in csv.DictReader(stream, restval="", restkey="more")]
+    try:
+        with where.open(encoding="utf-8-sig", newline="") as stream:
+            rows = [dict(row) for row in csv.DictReader(stream, restval="", restkey="more")]
+    except OSError as problem:
+        raise DataError(f"the groups in {where} cannot be read: {problem.strerror}") from None
+    except (ValueError, csv.Error):
+        raise DataError(
+            f"the groups in {where} are not UTF-8 text of comma-separated values"
+        ) from None
     columns = set(rows[0]) if rows else set()
     if not ({"teacher", "group"} <= columns or {"group", "copies"} == columns):
         raise DataError(
@@ -131,6 +136,9 @@ def _upsampled(
 
 def _number(text: str, what: str) -> float:
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise DataError(f"the file of groups holds a {what} that is not a number") from None
+        number = math.nan
+    if not math.isfinite(number):
+        raise DataError(f"the file of groups holds a {what} that is not a number")
+    return number

@@ -1,0 +1,64 @@
+"""``make fuzz``: many inputs, a line that says how far it is, and what was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+
+from tests.fuzz.batch import Fault, batch
+from tests.fuzz.inputs import TARGETS
+
+BATCH = 100
+SHOWN = 40
+
+
+def main() -> int:
+    """Judge as many inputs as were asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--target", choices=TARGETS, help="only this one")
+    given = parser.parse_args()
+    wanted = {given.target: 1.0} if given.target else {n: s for n, (_, s) in TARGETS.items()}
+    codes: Counter[int] = Counter()
+    found: list[Fault] = []
+    started = time.monotonic()
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {}
+        for target, share in wanted.items():
+            number = round(share * given.count)
+            for start in range(0, number, BATCH):
+                part = range(start, min(number, start + BATCH))
+                waiting[pool.submit(batch, target, given.seed, part)] = (target, part)
+        for future in as_completed(waiting):
+            ended, faults = future.result()
+            codes += ended
+            found += faults
+            rate = codes.total() / (time.monotonic() - started)
+            print(
+                f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults", end="", flush=True
+            )
+    print()
+    for each in found[:SHOWN]:
+        print(f"{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")
+        for fault in each.faults:
+            print(f"    {fault}")
+    every = [fault for each in found for fault in each.faults]
+    burnt = sum(fault.startswith("budget burnt") for fault in every)
+    tracebacks = sum(fault.startswith(("exit code", "a traceback")) for fault in every)
+    shown = ", ".join(f"{code}: {number:,}" for code, number in sorted(codes.items()))
+    print(f"exit codes: {shown}")
+    print(
+        f"{codes.total():,} inputs, {tracebacks} tracebacks, {burnt} budgets burnt, "
+        f"{len(found)} faults (seed {given.seed}, {time.monotonic() - started:.0f} s)"
+    )
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
