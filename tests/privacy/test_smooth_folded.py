@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -91,8 +91,10 @@ class Small:
 class Statement:
     """What a release says about pairs of tallies, by quadrature over its noise."""
 
-    def __init__(self, small: Small, shrunk: float = 1.0) -> None:
-        self.small, self.way, self.shrunk = small, small.way(), shrunk
+    def __init__(
+        self, small: Small, shrunk: float = 1.0, way: smooth.LogRelease | None = None
+    ) -> None:
+        self.small, self.way, self.shrunk = small, way or small.way(), shrunk
 
     def location(self, tally: Tally) -> float:
         """The logarithm that is released, without its noise."""
@@ -129,6 +131,7 @@ CASES = [
     Small(teachers=6, queries=2, noise=0.8, order=3.0, delta=0.01, sigma=2.0, rate=1.0),
     Small(4, 2, noise=1.5, order=5.0, delta=1e-3, sigma=3.0, rate=0.3, offset=0.05),
     Small(3, 3, noise=0.7, order=4.0, delta=0.02, sigma=1.0, rate=0.5, offset=-0.01),
+    Small(6, 1, noise=1.2, order=12.0, delta=1e-5, sigma=5.0, rate=2.0),
 ]
 
 
@@ -141,6 +144,13 @@ def test_an_epsilon_five_per_cent_too_small_is_caught() -> None:
     small = CASES[0]
     assert 0.8 * small.delta < Statement(small).worst(), "the case is a sharp one"
     assert Statement(small, shrunk=0.95).worst() > small.delta
+
+
+def test_a_margin_of_95_per_cent_spends_far_more_than_delta() -> None:
+    """What version 0.1 printed as (ε, δ): true only with the confidence stated beside it."""
+    small = CASES[-1]
+    beside = replace(small.way(), failure=0.05, folded=False)
+    assert Statement(small, way=beside).worst() > 100 * small.delta
 
 
 @pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-12])

@@ -27,7 +27,7 @@ from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import Events
 from ballotine.ledger.founding import Fingerprint, bring_up_to_date
 from ballotine.ledger.granting import Grant, Realise, answers_told, named, votes_on
-from ballotine.ledger.reading import LedgerReader, answers_in
+from ballotine.ledger.reading import LedgerReader, answers_of
 from ballotine.ledger.replay import Replay
 from ballotine.ledger.spending import OTHER_QUERIES
 from ballotine.ledger.sqlite import SqliteStore
@@ -165,11 +165,11 @@ class Ledger(LedgerReader):
         """
         asked = grant.queries[: len(answers)]
         with self._writing() as pen:
-            standing = answers_in(pen, [query.id for query in asked])
+            held = pen.queries([query.id for query in asked])
+            standing = answers_of(held)
             fresh = [place for place, query in enumerate(asked) if query.id not in standing]
             if fresh:
                 new = [asked[place] for place in fresh]
-                held = pen.queries([query.id for query in new])
                 if any(
                     query.id not in held or held[query.id].reserved != query.reserved
                     for query in new

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -17,7 +17,7 @@ from ballotine.ledger.entries import Anchor, Entry
 from ballotine.ledger.refusal import refusal
 from ballotine.ledger.replay import Replay
 from ballotine.ledger.spending import Spending
-from ballotine.ledger.store import Store, View
+from ballotine.ledger.store import Query, Store, View
 from ballotine.ledger.terms import Promise, Terms
 from ballotine.privacy.guarantee import Budget
 
@@ -89,7 +89,7 @@ class LedgerReader:
     def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
         """Stored answers of those queries that have one."""
         with self._store.reading() as view:
-            return answers_in(view, ids)
+            return answers_of(view.queries(ids))
 
     def answer_counts(self, last: int) -> Counter[Answer]:
         """How often each answer was recorded, up to and with the entry ``last``."""
@@ -159,7 +159,10 @@ class LedgerReader:
                 raise
 
 
-def answers_in(view: View, ids: Sequence[bytes]) -> dict[bytes, Answer]:
-    """Stored answers of those queries that have one."""
-    found = view.queries(ids).values()
-    return {query.id: decode_answer(query.answer) for query in found if query.answer is not None}
+def answers_of(held: Mapping[bytes, Query]) -> dict[bytes, Answer]:
+    """The answers among reservations."""
+    return {
+        name: decode_answer(query.answer)
+        for name, query in held.items()
+        if query.answer is not None
+    }

@@ -245,13 +245,13 @@ class SqliteView:
 
     def _standing(self, wanted: str, values: Sequence[bytes]) -> Iterator[Query]:
         if self.version >= WITH_ACCOUNTS:
-            columns, stands = "id, reserved, account, turn, answer, idle", "fenced IS NULL AND"
+            columns = "id, reserved, account, turn, answer, idle IS NOT NULL"
+            stands = "fenced IS NULL AND"
         else:
             turn = "turn" if self.version > 1 else "0"
-            columns, stands = f"id, reserved, 0, {turn}, answer, NULL", ""
+            columns, stands = f"id, reserved, 0, {turn}, answer, 0", ""
         text = f"SELECT {columns} FROM {self._table} WHERE {stands} {wanted}"
-        for name, reserved, account, turn, answer, idle in self.connection.execute(text, values):
-            yield Query(name, reserved, account, turn, answer, idle is not None)
+        return map(Query._make, self.connection.execute(text, values))
 
 
 class SqlitePen(SqliteView):
@@ -277,7 +277,7 @@ class SqlitePen(SqliteView):
         """Add reservations."""
         self.connection.executemany(
             "INSERT INTO reservations (id, reserved, account, turn) VALUES (?, ?, ?, ?)",
-            [(query.id, query.reserved, query.account, query.turn) for query in queries],
+            (query[:4] for query in queries),
         )
 
     def answer(self, answers: Iterable[tuple[bytes, Query]], seq: int) -> None:
