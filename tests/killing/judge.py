@@ -20,6 +20,7 @@ ORDINARY = {"open", "bind", "reserve", "record", "refuse", "publish", "checkpoin
 """Kinds of entries that killed processes leave: none of them ended in order."""
 NAME = 32
 """Bytes of a query's name."""
+ROUNDS, ROUND_NAME = "*/private/teachers/rounds/round-*.npy", 32
 ROUNDING = 1e-9
 
 
@@ -32,6 +33,7 @@ class Judge:
         left: every answer that ever left, by query.
         rows: what an actor's rows are called as queries.
         shown: every answer that an actor's files ever showed, by row.
+        rounds: what private rounds of training released, by file.
     """
 
     world: Path
@@ -41,6 +43,7 @@ class Judge:
     drawn: set[bytes] = field(default_factory=set)
     rows: dict[str, list[bytes]] = field(default_factory=dict)
     shown: dict[tuple[str, int], Answer] = field(default_factory=dict)
+    rounds: dict[Path, bytes] = field(default_factory=dict)
     book: Book = field(default_factory=Book)
 
     def hear(self, actor: Actor, notes: Path) -> None:
@@ -65,6 +68,7 @@ class Judge:
             self._read_files(actor)
         self._history(before)
         self._reservations()
+        self._rounds()
         for name in self.drawn - set(self.book.queries):
             self._fault(UNDER, f"noise was drawn for {name.hex()[:8]}, which is not reserved")
         for name, answer in self.left.items():
@@ -165,6 +169,18 @@ class Judge:
         answered = sum(query.answer is not None for query in book.queries.values())
         if book.promised()["record"] != answered:
             self._fault(UNDER, "entries record another number of answers than there are")
+
+    def _rounds(self) -> None:
+        """The noised mean of a round is paid for and drawn once: teachers have seen it."""
+        reserved = {name.hex()[:ROUND_NAME] for name in self.book.queries}
+        for path in self.world.glob(ROUNDS):
+            content = path.read_bytes()
+            if self.rounds.setdefault(path, content) != content:
+                self._fault(SECOND, f"{path.name} was drawn twice")
+            if path.stem.removeprefix("round-") not in reserved:
+                self._fault(UNDER, f"{path.name} is not reserved")
+        if lost := [path.name for path in self.rounds if not path.exists()]:
+            self._fault(UNDER, f"{lost[0]} was lost")
 
     def _read_files(self, actor: Actor) -> None:
         names = self.rows.get(actor.answers)

@@ -67,6 +67,23 @@ def noise_was_drawn_unpaid(judge: Judge, actor: Actor) -> None:
     note(judge, actor, "drawn", ["cd" * 32])
 
 
+def a_round_was_released_unpaid(judge: Judge, actor: Actor) -> None:
+    a_round(judge, "ef" * 32).write_bytes(b"a mean")
+
+
+def a_round_was_drawn_twice(judge: Judge, actor: Actor) -> None:
+    path = a_round(judge, next(iter(book(judge).queries)).hex())
+    for content in (b"a mean", b"another mean"):
+        path.write_bytes(content)
+        judge.inspect((actor,))
+
+
+def a_round(judge: Judge, name: str) -> Path:
+    folder = judge.world / "out" / "private" / "teachers" / "rounds"
+    folder.mkdir(parents=True)
+    return folder / f"round-{name[:32]}.npy"
+
+
 def an_older_ledger_was_put_back(judge: Judge, actor: Actor) -> None:
     shutil.copy(judge.world / f"{FEW}.sqlite", judge.ledger)
 
@@ -108,6 +125,8 @@ def an_earlier_anchor_was_printed(judge: Judge, actor: Actor) -> None:
         (an_unknown_answer_left, UNDER),
         (another_answer_left, SECOND),
         (noise_was_drawn_unpaid, UNDER),
+        (a_round_was_released_unpaid, UNDER),
+        (a_round_was_drawn_twice, SECOND),
         (an_older_ledger_was_put_back, UNDER),
         (a_reservation_was_forgotten, UNDER),
         (an_answer_was_changed, SECOND),
