@@ -17,7 +17,7 @@ from ballotine.voting.promise import stated
 OLD = "the card does not tell repeated rows apart (version 0.1): its own counts were not compared"
 _SCOPE = re.compile(r"([\d,]{1,20}) queries, ([\d,]{1,20}) of them answered", re.ASCII)
 _ASKED, _ANSWERED = "queries in the ledger", "answered queries in the ledger"
-_PUBLISHED = ("failure", "order")
+_PUBLISHED = ("failure", "confidence", "order")  # version 0.1 wrote a confidence
 
 
 def compare_guarantee(statement: Statement, spending: Spending) -> None:
