@@ -9,7 +9,7 @@ from typing import Any
 import tomli_w
 
 from tests.fuzz import real
-from tests.fuzz.commands import LEDGER, LEDGERS_ARE_CHECKED, Case
+from tests.fuzz.commands import LEDGER, Case
 from tests.fuzz.damage import (
     MARK,
     NUMBERS,
@@ -45,16 +45,16 @@ def ledger(draw: Random) -> Case:
     files = {LEDGER: real.finished()[LEDGER], "card.json": real.finished()["out/card.json"]}
     command = draw.choice(("show", "verify", "verify", "export"))
     kind = draw.random()
-    if kind < 0.5 and LEDGERS_ARE_CHECKED:
+    if kind < 0.5:
         files[LEDGER] = damaged(files[LEDGER], draw)
     elif kind < 0.6:
         files[LEDGER] = text(draw)
     elif kind < 0.8:
         files["card.json"] = json.dumps(edited(json.loads(files["card.json"]), draw)).encode()
     else:
-        odd = text(draw) if LEDGERS_ARE_CHECKED else b"\xff"
+        odd = text(draw)
         files["card.json"] = draw.choice((odd, damaged(files["card.json"], draw)))
-    other = (".", "x", "", "n" * 300, *(("card.json",) if LEDGERS_ARE_CHECKED else ()))
+    other = (".", "x", "", "n" * 300, "card.json")
     typed = ["ledger", command, draw.choice((LEDGER,) * 8 + other)]
     if command == "verify" and draw.random() < 0.7:
         typed += ["--card", draw.choice(("card.json",) * 6 + ("x", ".", "n" * 300))]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz import real
-from tests.fuzz.commands import LEDGER, LEDGERS_ARE_CHECKED, Case
+from tests.fuzz.commands import LEDGER, Case
 from tests.fuzz.damage import MARK, NUMBERS, WORDS, array, damaged, forged, npy, npz, text
 
 OPTIONS = ("--sigma", "--gamma", "--threshold", "--sigma-threshold", "--tau")
@@ -142,7 +142,7 @@ def vote(draw: Random) -> Case:
     typed += ["--ledger", draw.choice((LEDGER,) * 12 + ("no/book.sqlite", "n" * 300, name))]
     if draw.random() < 0.1:
         typed += ["--out", draw.choice(("a.npz", "a.txt", "no/a.npz", "", ".npz", "n" * 300))]
-    if LEDGERS_ARE_CHECKED and draw.random() < 0.05:
+    if draw.random() < 0.05:
         files[LEDGER] = damaged(real.finished()[LEDGER], draw)
     return Case("vote", ("vote", *typed), files, keeps=(LEDGER,))
 

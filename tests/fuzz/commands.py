@@ -28,12 +28,6 @@ DOCUMENTED = {0, 1, 2, 3, 4, 5, 6}
 ROOM = 3 << 30
 """How much more memory one input may ask for, in bytes: far above what these small files need."""
 
-VOTES_ARE_CHECKED_FIRST = False
-"""Whether `vote` looks at all ballots before it reserves: then no bad file may cost anything."""
-
-LEDGERS_ARE_CHECKED = False
-"""Whether a damaged ledger is an error of ours in every command that opens one."""
-
 LEDGER = "book.sqlite"
 UNFINISHED = (".partial", ".new")
 
@@ -75,7 +69,7 @@ def judge(case: Case) -> tuple[Ended, list[str]]:
         faults = _said(ended)
         if ended.code:
             faults += _left(folder, before, case.keeps)
-            if VOTES_ARE_CHECKED_FIRST and case.arguments[:1] == ("vote",):
+            if case.arguments[:1] == ("vote",):
                 faults += _burnt(folder)
         return ended, faults
 

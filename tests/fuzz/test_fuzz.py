@@ -81,7 +81,6 @@ def test_the_judge_sees_a_budget_that_was_burnt(monkeypatch: pytest.MonkeyPatch)
         return Ended(3, "", "error: x\n") if arguments[0] == "vote" else ended
 
     monkeypatch.setattr(commands, "call", failing)
-    monkeypatch.setattr(commands, "VOTES_ARE_CHECKED_FIRST", True)
     from tests.fuzz.damage import npy
     from tests.fuzz.real import VOTES
 
