@@ -1,135 +1,222 @@
-"""A record's own accountant: what it was shown to pay, vote by vote, over all runs.
+"""A separate accountant: follows single records and knows nothing of ledgers or plans.
 
-Written apart from the product: laws by plain quadrature, one concrete pair of neighbouring
-tallies per vote, the conversion from the paper. It prices what was *observed*: whose ballots
-counted on a query, with which weight, and what was released. Its prices are those of two tallies
-that differ by this record's votes, so they are never above the worst case that a ledger charges.
+What a record paid for a query is the exact Rényi divergence of a pair of tallies that differ in
+the ballots of the teachers that hold the record, by the laws of `ballotine.oracle`. The pair is
+one that these voters can bring about: the other counted ballots are split between two classes in
+every way, and the record's own move from one to the other. That is never more than a supremum over
+all tallies, and so a claimed cost below it is a false one. For an ε that was computed from the
+votes themselves the pair is that of the votes that were cast.
+
+The curves are added up and converted by Prop. 12 of Canonne, Kamath and Steinke, rounded
+*downwards*: between two orders the curve is taken at the lower, the price at the higher.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import cache
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
-from scipy.special import ndtr
+import numpy.typing as npt
 
-ORDERS = np.unique(np.concatenate([np.geomspace(1.2, 8.0, 25), np.geomspace(8.0, 300.0, 35)]))
+from ballotine.oracle import gaussian, laplace
+from ballotine.oracle.bits import log_bit
+from ballotine.oracle.divergence import renyi
 
+Curve = npt.NDArray[np.float64]
+Parameters = tuple[tuple[str, object], ...]
+Weights = tuple[float, ...]
 
-@dataclass(frozen=True)
-class Noise:
-    """What is added to counts: N(0, scale²), or Laplace noise of that scale."""
-
-    scale: float
-    laplace: bool = False
-
-    def below(self, x: np.ndarray) -> np.ndarray:
-        if not self.laplace:
-            return ndtr(x / self.scale)
-        tail = 0.5 * np.exp(-np.abs(x) / self.scale)
-        return np.where(x < 0, tail, 1.0 - tail)
-
-    def density(self, x: np.ndarray) -> np.ndarray:
-        if not self.laplace:
-            return np.exp(-0.5 * (x / self.scale) ** 2) / (self.scale * math.sqrt(2 * math.pi))
-        return np.exp(-np.abs(x) / self.scale) / (2 * self.scale)
-
-
-@cache
-def winner_cost(noise: Noise, votes: float, classes: int, moved: float) -> np.ndarray:
-    """The divergence when ``moved`` votes change between two tied classes, at every order."""
-    high, low = (votes + moved) / 2, (votes - moved) / 2
-    rest = [0.0] * (classes - 2)
-    one = _law(noise, (high, low, *rest))
-    return _divergence(one, one[[1, 0, *range(2, classes)]])
-
-
-@cache
-def check_cost(sigma: float, moved: float) -> np.ndarray:
-    """The divergence of one bit whose count lies half of ``moved`` beside the threshold."""
-    passed = float(ndtr(moved / (2 * sigma)))
-    return _divergence(np.array([passed, 1 - passed]), np.array([1 - passed, passed]))
-
-
-def epsilon(cost: np.ndarray, delta: float) -> float:
-    """Canonne, Kamath and Steinke 2020, Proposition 12, at the best order."""
-    if not cost.any():
-        return 0.0
-    found = cost + np.log1p(-1 / ORDERS) - np.log(delta * ORDERS) / (ORDERS - 1)
-    return max(0.0, float(found.min()))
-
-
-def _law(noise: Noise, counts: tuple[float, ...]) -> np.ndarray:
-    reach = (40.0 if noise.laplace else 10.0) * noise.scale
-    x = np.linspace(min(counts) - reach, max(counts) + reach, 6001)
-    below = np.array([noise.below(x - count) for count in counts])
-    law = []
-    for place, count in enumerate(counts):
-        others = np.delete(below, place, axis=0).prod(axis=0)
-        law.append(np.trapezoid(noise.density(x - count) * others, x))
-    return np.array(law) / np.sum(law)
-
-
-def _divergence(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    ratio = np.log(one) - np.log(other)
-    terms = np.log(one)[None] + (ORDERS - 1)[:, None] * ratio[None]
-    top = terms.max(axis=1)
-    return (top + np.log(np.exp(terms - top[:, None]).sum(axis=1))) / (ORDERS - 1)
+ORDERS: Curve = 1.0 + np.geomspace(0.01, 1e4, 400)
+_DIGITS = 9
+_ROUNDING = 1.0 - 1e-9
+"""Laws are exact to about 1e-10: what is called true lies below the truth."""
 
 
 @dataclass(frozen=True)
-class Vote:
-    """One query as it was seen from outside.
+class Rule:
+    """A mechanism by its public description: its name, its parameters, how many classes."""
+
+    name: str
+    parameters: Parameters
+    classes: int
+
+    def __getitem__(self, key: str) -> float:
+        value = dict(self.parameters)[key]
+        assert isinstance(value, (int, float))
+        return float(value)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One released answer as it was seen from outside.
 
     Attributes:
-        weights: what each teacher's ballot counted.
-        classes: how many there are.
-        answer: the noise behind the winner; None where only the check was released.
-        check: the noise of the check, if there was one.
+        rule: how tallies became answers.
+        weights: how far each teacher's ballot moved a count; 0 where it was not counted.
+        ballots: what each teacher voted; empty with several labels.
+        tally: the counts.
+        answered: False where the mechanism abstained.
     """
 
-    weights: tuple[float, ...]
-    classes: int
-    answer: Noise | None
-    check: float | None = None
-
-    def cost(self, teachers: Iterable[int]) -> np.ndarray:
-        """What it cost a record that these teachers have seen."""
-        moved = sum(self.weights[teacher] for teacher in teachers)
-        if moved == 0.0:
-            return np.zeros_like(ORDERS)
-        total = np.zeros_like(ORDERS)
-        if self.check is not None:
-            total = total + check_cost(self.check, moved)
-        if self.answer is not None:
-            votes = max(sum(self.weights), moved)
-            total = total + winner_cost(self.answer, votes, self.classes, moved)
-        return total
+    rule: Rule
+    weights: Weights
+    ballots: tuple[int, ...]
+    tally: Weights
+    answered: bool
 
 
-@dataclass
-class Accountant:
-    """Every record's total, over all ensembles that ever saw it."""
+@dataclass(frozen=True)
+class Paid:
+    """What one query was to one record: all that its cost depends on."""
 
-    records: int
-    totals: dict[int, np.ndarray] = field(default_factory=dict)
+    rule: Rule
+    own: Weights
+    others: Weights
+    answered: bool
 
-    def __post_init__(self) -> None:
-        self.totals = defaultdict(lambda: np.zeros_like(ORDERS))
 
-    def add(self, seen_by: dict[int, tuple[int, ...]], votes: Iterable[Vote]) -> None:
-        """Charge votes to the records, each by the teachers that have it."""
-        for vote in votes:
-            prices: dict[tuple[int, ...], np.ndarray] = {}
-            for record, teachers in seen_by.items():
-                if teachers not in prices:
-                    prices[teachers] = vote.cost(teachers)
-                self.totals[record] = self.totals[record] + prices[teachers]
+@dataclass(frozen=True)
+class PaidByVotes:
+    """The same where the cost is that of the votes that were cast."""
 
-    def epsilon(self, record: int, delta: float) -> float:
-        """What this record has paid."""
-        return epsilon(self.totals[record], delta)
+    rule: Rule
+    tally: Weights
+    own: tuple[tuple[int, float], ...]
+    answered: bool
+
+
+class Record:
+    """What was released about one record, as a sum."""
+
+    def __init__(self) -> None:
+        self.worst: Counter[Paid] = Counter()
+        self.cast: Counter[PaidByVotes] = Counter()
+
+    def add(self, query: Query, teachers: list[int]) -> None:
+        """Count a query; ``teachers`` hold the record."""
+        own = [t for t in teachers if query.weights[t] > 0]
+        if not own:
+            return
+        others = [w for t, w in enumerate(query.weights) if w > 0 and t not in own]
+        mine = tuple(sorted(_round(query.weights[t]) for t in own))
+        rest = tuple(sorted(_round(w) for w in others))
+        self.worst[Paid(query.rule, mine, rest, query.answered)] += 1
+        if query.ballots:
+            moves = tuple(sorted((query.ballots[t], _round(query.weights[t])) for t in own))
+            tally = tuple(_round(count) for count in query.tally)
+            self.cast[PaidByVotes(query.rule, tally, moves, query.answered)] += 1
+
+    def epsilon(self, delta: float) -> float:
+        """A lower bound of what these releases cost at their worst tallies."""
+        return _converted(frozenset(self.worst.items()), delta)
+
+    def epsilon_of_votes(self, delta: float) -> float:
+        """A lower bound of what they cost with the votes that were cast."""
+        return _converted(frozenset(self.cast.items()), delta)
+
+
+@lru_cache(maxsize=1 << 14)
+def _converted(paid: frozenset[tuple[Paid | PaidByVotes, int]], delta: float) -> float:
+    if not paid:
+        return 0.0
+    curve = sum((times * cost(one) for one, times in paid), np.zeros(len(ORDERS)))
+    price = np.log1p(-1.0 / ORDERS) - np.log(delta * ORDERS) / (ORDERS - 1.0)
+    between = curve[:-1] + np.minimum(price[:-1], price[1:])
+    # Below the first order the price alone is larger than this; beyond the last it is hardly 0.
+    ends = (price[0], curve[-1] - 1e-3)
+    return max(0.0, float(min(between.min(), *ends)))
+
+
+@lru_cache(maxsize=1 << 14)
+def cost(paid: Paid | PaidByVotes) -> Curve:
+    """The curve of one query for one record."""
+    pairs = _cast_pairs(paid) if isinstance(paid, PaidByVotes) else _worst_pairs(paid)
+    curves = [_two_sided(paid.rule, here, there, paid) for here, there in pairs]
+    worst: Curve = np.max(curves, axis=0) * _ROUNDING
+    worst.setflags(write=False)
+    return worst
+
+
+def _worst_pairs(paid: Paid) -> list[tuple[Weights, Weights]]:
+    """The other voters split between two classes in every way; the record's own votes move."""
+    moved, total = sum(paid.own), sum(paid.others)
+    empty = (0.0,) * (paid.rule.classes - 2)
+    if paid.rule.name in ("binary", "clipped"):
+        empty = ()
+    pairs = []
+    for first in _sums(paid.others):
+        here = (moved + first, total - first, *empty)
+        there = (first, moved + total - first, *empty)
+        pairs.append((here, there))
+    if len(paid.own) > 1 and empty:
+        # Votes of one record may come from two classes and meet in a third.
+        one, rest = paid.own[0], moved - paid.own[0]
+        pairs += [
+            ((one, rest, total, *empty[1:]), (0.0, 0.0, total + moved, *empty[1:])),
+        ]
+    return pairs
+
+
+def _cast_pairs(paid: PaidByVotes) -> list[tuple[Weights, Weights]]:
+    """The tally that was cast, against the record's teachers voting for any one class instead."""
+    without = list(paid.tally)
+    for choice, weight in paid.own:
+        without[choice] -= weight
+    moved = sum(weight for _, weight in paid.own)
+    pairs = []
+    for choice in range(paid.rule.classes):
+        other = list(without)
+        other[choice] += moved
+        pairs.append((paid.tally, tuple(_round(count) for count in other)))
+    return pairs
+
+
+def _two_sided(rule: Rule, here: Weights, there: Weights, paid: Paid | PaidByVotes) -> Curve:
+    """The larger direction, of what was released: check and answer, or the whole at once."""
+    if isinstance(paid, PaidByVotes) and rule.name == "confident-gnmax":
+        laws = [(_whole(rule, here), _whole(rule, there))]
+    else:
+        laws = _released(rule, here, there, answered=paid.answered)
+    times = rule.classes if rule.name == "binary" else 1
+    forth = sum((renyi(p, q, ORDERS)[0] for p, q in laws), np.zeros(len(ORDERS)))
+    back = sum((renyi(q, p, ORDERS)[0] for p, q in laws), np.zeros(len(ORDERS)))
+    return times * np.maximum(forth, back)
+
+
+def _released(
+    rule: Rule, here: Weights, there: Weights, *, answered: bool
+) -> list[tuple[Curve, Curve]]:
+    if rule.name == "lnmax":
+        return [(laplace.argmax_law(here, rule["gamma"]), laplace.argmax_law(there, rule["gamma"]))]
+    sigma = rule["sigma"]
+    answer = (gaussian.argmax_law(here, sigma), gaussian.argmax_law(there, sigma))
+    if rule.name in ("gnmax", "binary"):
+        return [answer]
+    assert rule.name == "confident-gnmax", rule.name
+    check = (_check(rule, here), _check(rule, there))
+    return [check, answer] if answered else [check]
+
+
+def _check(rule: Rule, counts: Weights) -> Curve:
+    return log_bit((max(counts) - rule["threshold"]) / rule["sigma_threshold"])
+
+
+def _whole(rule: Rule, counts: Weights) -> Curve:
+    """The law of abstaining or of each class."""
+    below, above = _check(rule, counts)
+    return np.concatenate([[below], above + gaussian.argmax_law(counts, rule["sigma"])])
+
+
+def _sums(weights: Weights) -> list[float]:
+    """Every sum that some of these weights have."""
+    kinds = Counter(weights)
+    steps = [[w * number for number in range(times + 1)] for w, times in kinds.items()]
+    return sorted({_round(math.fsum(some)) for some in itertools.product(*steps)})
+
+
+def _round(value: float) -> float:
+    return round(float(value), _DIGITS)

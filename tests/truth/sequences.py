@@ -1,240 +1,179 @@
-"""Sequences of runs on one ledger, drawn at random, with every record followed through them."""
+"""Sequences of runs, drawn from a seed."""
 
 from __future__ import annotations
 
-import random
 import tempfile
-import warnings
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 
-from ballotine import Budget, ConfidentGNMax, GNMax, PateClassifier
-from ballotine.data.ballots import open_votes
-from ballotine.errors import BallotineError
-from ballotine.noise import source
-from ballotine.voting import LNMax, Plan, Rules
-from ballotine.voting.individual import Upsampling, Vanishing, Weighting
-from ballotine.voting.saved import SavedVotes, vote
-from tests.truth.accountant import Accountant
-from tests.truth.watching import InterruptedAnswerError, Watch, watching
+from tests.truth.adapter import STAGES, InjectedError, watching
+from tests.truth.cast import FIXED, Settings
+from tests.truth.world import FalseClaimError, Scope, Thing, World
 
-RECORDS, CLASSES, DELTA = 48, 3, 1e-4
-BUDGETS = {"careful": 1.5, "easy": 6.0}
-SCHEMES = (Weighting, Upsampling, Vanishing)
-SLACK = 1e-6
-
-X = np.arange(2.0 * (RECORDS + 400)).reshape(-1, 2)
-Y = np.arange(RECORDS) % CLASSES
+PLAIN = ("gnmax", "gnmax-quiet", "gnmax-loud", "confident", "lnmax")
+WEIGHED = ("gnmax", "gnmax-quiet", "confident")
+SCHEMES = (None, None, None, "weighting", "upsampling", "vanishing", "vanishing")
+FIXED_ONES = ("gnmax-loud", "gnmax-clear")
+STEPS = (2, 7)
+T = TypeVar("T")
 
 
-@dataclass
-class World:
-    """One ledger (a file, or an object's own), and everybody whose record is in it."""
+class Drawn:
+    """One sequence: a kind of ledger, objects and files on it, and what is done with them."""
 
-    chance: random.Random
-    folder: Path
-    watch: Watch
-    grouped: bool
-    in_memory: bool
-    steady: bool = False  # the same settings in every fit, and few queries each
-    groups: np.ndarray = field(init=False)
-    told: list[str] = field(default_factory=list)
-    model: Any = None
+    def __init__(self, seed: int, world: World) -> None:
+        self.rng, self.world = np.random.default_rng([seed, 1]), world
+        self.scheme = self.pick(SCHEMES)
+        self.mode = "fixed" if self.scheme is None and self.chance(0.5) else "strict"
+        # With few teachers the ceiling is smaller than anything that could be published.
+        self.only_votes = self.mode == "fixed" and self.chance(0.7)
+        shared = self.only_votes or self.chance(0.75)
+        self.scope = Scope(world.folder / "ledger.sqlite" if shared else None)
+        self.usual = self.settings()
+        self.number = 0
 
-    def __post_init__(self) -> None:
-        self.truth = Accountant(RECORDS)
-        careful = self.chance.sample(range(RECORDS), RECORDS // 2)  # sizes decide the plans
-        self.groups = np.where(np.isin(np.arange(RECORDS), careful), "careful", "easy")
-        self.order = np.arange(RECORDS)
-        self.asked = RECORDS
+    def run(self) -> None:
+        """All steps; raises a FalseClaimError at the first printed ε that is too small."""
+        if not self.only_votes:
+            thing = self.world.make(self.usual, self.scope)
+            if self.scope.path is None or self.chance(0.7):
+                self.world.fit(thing, self.usual)
+        for _ in range(int(self.rng.integers(*STEPS))):
+            self.votes() if self.only_votes else self.step()
 
-    @property
-    def ledger(self) -> Path | None:
-        return None if self.in_memory else self.folder / "ledger.sqlite"
+    def step(self) -> None:
+        """Something that may happen next."""
+        world, thing = self.world, self.pick(self.world.things)
+        votes = self.scope.path is not None and self.scheme != "upsampling"
+        weights = {"label": 30, "fit": 20, "series": 10, "vote": 24 * votes, "again": 8, "copy": 8}
+        match self.draw(weights):
+            case "label":
+                self.perhaps_interrupted(lambda: world.label(thing, self.rows()))
+            case "fit":
+                self.maybe_regroup()
+                world.fit(thing, self.near(thing.settings))
+                self.perhaps_interrupted(lambda: world.label(thing, self.rows()))
+            case "series":
+                self.series(thing)
+            case "vote":
+                self.votes()
+            case "again" if self.scope.path is not None:
+                other = world.make(self.near(self.usual), self.scope)
+                world.fit(other, other.settings)
+                self.perhaps_interrupted(lambda: world.label(other, self.rows()))
+            case "copy":
+                self.copy(thing)
 
-    def mechanism(self) -> Any:
-        if self.steady:
-            return GNMax(16.0)
-        sigma = self.chance.choice((4.0, 6.0))
-        kinds: list[Any] = [GNMax(sigma), ConfidentGNMax(sigma, 5.0, 6.0)]
-        if not self.grouped:
-            kinds.append(LNMax(self.chance.choice((0.1, 0.3))))
-        return self.chance.choice(kinds)
+    def series(self, thing: Thing) -> None:
+        """Small runs, each with teachers of its own."""
+        rows = self.rows() if self.mode == "fixed" else self.rows()[:2]
+        for _ in range(int(self.rng.integers(2, 10))):
+            self.world.fit(thing, thing.settings)
+            if thing.holders is None:
+                return
+            self.world.label(thing, rows)
 
-    def classifier(self) -> PateClassifier:
-        common: dict[str, Any] = {
-            "teacher": DummyClassifier(),
-            "n_teachers": 16 if self.steady else 8,
-            "mechanism": self.mechanism(),
-            "classes": range(CLASSES),
-            "ledger": self.ledger,
-            "random_state": self.chance.choice((None, None, 1, 2)),
-        }
-        if self.steady:  # repeatable, and dealt anew in every fit
-            common["random_state"] = self.chance.randrange(1000)
-        elif self.in_memory:
-            common["random_state"] = None
-        if not self.grouped:
-            return PateClassifier(budget=Budget(4.0, DELTA), **common)
-        scheme = (Vanishing if self.steady else self.chance.choice(SCHEMES))(BUDGETS)
-        return PateClassifier(individual=scheme, delta=DELTA, **common)
+    def votes(self) -> None:
+        """A file: one that was used before, or another."""
+        if self.chance(0.3 if self.only_votes else 0.6):
+            self.number += 1
+        settings = self.near(self.usual)
+        if self.only_votes:
+            settings = replace(settings, agree=self.chance(0.5))
+        if settings.mechanism == "binary":
+            settings = replace(settings, mechanism="gnmax")
+        number = self.number
+        self.perhaps_interrupted(lambda: self.world.vote(self.scope, settings, number))
 
-    def fit(self) -> None:
-        groups = self.groups[self.order] if self.grouped else None
-        self.model.fit(X[self.order], Y[self.order], groups)
-
-    def label(self) -> None:
-        number = self.chance.randint(1, 2 if self.steady else 12)
-        start = self.asked if self.chance.random() < 0.8 else RECORDS
-        rows = X[start : start + number]
-        self.asked = max(self.asked, start + number) % 350 + (RECORDS if self.asked > 350 else 0)
-        try:
-            self.model.label(rows)
-        finally:
-            self.charge()
-
-    def charge(self) -> None:
-        """Everything that left since is paid by the records behind the teachers."""
-        seen: dict[int, list[int]] = {record: [] for record in range(RECORDS)}
-        if self.model is not None and hasattr(self.model, "partition_"):
-            for teacher, rows in enumerate(self.model.partition_.groups):
-                for row in rows:
-                    seen[int(self.order_fitted[row])].append(teacher)
-        self.truth.add({r: tuple(t) for r, t in seen.items()}, self.watch.take())
-
-    # What may happen next.
-
-    def new_fit(self) -> None:
-        """Another object on the same ledger; where the ledger is an object's own, the same one."""
-        if self.model is None or not self.in_memory:
-            self.model = self.classifier()
-            return self.refit()
-        return self.change_settings()
-
-    def refit(self) -> None:
-        if self.model is None:
-            return self.new_fit()
-        self.order_fitted = self.order.copy()
-        self.fit()
-        return self.label()
-
-    def ask_more(self) -> None:
-        if self.model is None or not hasattr(self.model, "ensemble_"):
-            return self.new_fit()
-        return self.label()
-
-    def change_settings(self) -> None:
-        if self.model is None:
-            return self.new_fit()
-        self.model.set_params(mechanism=self.mechanism())
-        if self.steady:
-            self.model.set_params(random_state=self.chance.randrange(1000))
-        return self.refit()
-
-    def copy(self) -> None:
-        if self.model is None:
-            return self.new_fit()
-        self.model = clone(self.model)
-        return self.refit()
-
-    def swap_groups(self) -> None:
-        before = self.groups
-        self.groups = np.where(before == "easy", "careful", "easy")
-        try:
-            self.new_fit()
-        except BallotineError:
-            self.groups = before  # refused: nobody changed
-            raise
-        if not self.grouped:
-            self.groups = before
-
-    def permute(self) -> None:
-        self.order = np.array(self.chance.sample(range(RECORDS), RECORDS))
-        self.new_fit()
-
-    def interrupted(self) -> None:
-        self.watch.interrupt = self.chance.choice(("before the draw", "after the draw"))
-        try:
-            self.new_fit() if self.chance.random() < 0.5 else self.ask_more()
-        except InterruptedAnswerError:
-            pass
-        finally:
-            self.watch.interrupt = None
-            self.charge()
-
-    def saved_votes(self) -> None:
-        """Ballots of teachers that somebody trained elsewhere, dealt anew."""
-        if self.grouped or self.in_memory:
-            return self.new_fit()
-        teachers, mechanism = 8, self.mechanism()
-        draw = np.random.default_rng(self.chance.randrange(1 << 30))
-        ballots = draw.integers(0, CLASSES, (self.chance.randint(1, 10), teachers))
-        path = self.folder / f"votes-{self.chance.random()}.npy"
-        np.save(path, ballots)
-        votes = SavedVotes.of(open_votes(path), mechanism, CLASSES, ballots=True)
-        rules = Rules(Plan.standard_of(mechanism, teachers, DELTA, 4.0), CLASSES)
-        dealt = draw.integers(0, teachers, RECORDS)
-        try:
-            vote(votes, rules, self.ledger, source(None))
-        finally:
-            self.truth.add({r: (int(dealt[r]),) for r in range(RECORDS)}, self.watch.take())
-        return None
-
-    def printed(self) -> dict[str, float]:
-        """What each group is told; everyone's ε where there are no groups."""
-        guarantee = self.model.guarantee_
-        if not self.grouped:
-            return {"careful": guarantee.epsilon, "easy": guarantee.epsilon}
-        return {group.name: group.epsilon for group in guarantee.groups}
-
-    def check(self) -> None:
-        if self.model is None or not hasattr(self.model, "ensemble_"):
+    def copy(self, thing: Thing) -> None:
+        if self.chance(0.5):
+            self.world.pickle(thing)
             return
-        told = self.printed()
-        for record in range(RECORDS):
-            true = self.truth.epsilon(record, DELTA)
-            claimed = told[str(self.groups[record])]
-            assert true <= claimed + SLACK, (
-                f"record {record} has paid ε = {true:.4f}, and ε = {claimed:.4f} is printed after "
-                f"{' → '.join(self.told)}"
-            )
+        self.world.clone(thing)
+        last = self.world.things[-1]
+        self.world.fit(last, last.settings)
+        self.world.label(last, self.rows())
+
+    def settings(self) -> Settings:
+        """What is usual in this sequence."""
+        teachers = int(self.pick((4, 8, 12)))
+        if self.mode == "fixed":
+            number = 60 if self.only_votes else 12
+            return Settings(self.pick(FIXED_ONES), None, "fixed", number, agree=self.chance(0.6))
+        if self.scheme is not None:
+            return Settings(self.pick(WEIGHED), self.scheme, "strict", max(8, teachers))
+        several = self.chance(0.15)
+        mechanism = "binary" if several else self.pick(PLAIN)
+        return Settings(mechanism, None, "strict", teachers, float(self.pick((3.0, 20.0))))
+
+    def near(self, settings: Settings) -> Settings:
+        """The same, or with something changed."""
+        if self.chance(0.3):
+            palette = WEIGHED if settings.scheme else PLAIN
+            if settings.mode == "fixed":
+                palette = FIXED_ONES
+            if settings.mechanism != "binary":
+                settings = replace(settings, mechanism=self.pick(palette))
+        if self.chance(0.4):
+            settings = replace(settings, agree=not settings.agree)
+        if self.chance(0.15) and self.scope.path is not None:  # of a file, seeds are safe
+            settings = replace(settings, seed=self.pick((None, 1, 2)))
+        if self.chance(0.08) and settings.scheme is None:
+            other = "strict" if settings.mode == "fixed" else "fixed"
+            settings = replace(settings, mode=other, epsilon=20.0)
+        if self.chance(0.08) and settings.mode == "strict" and settings.mechanism in WEIGHED:
+            settings = replace(settings, scheme=self.pick((None, "weighting", "vanishing")))
+        return settings
+
+    def maybe_regroup(self) -> None:
+        # Who holds votes of teachers with groups has promised that they are for good.
+        if self.chance(0.25) and not self.world.files:
+            self.world.groups = self.rng.permutation(self.world.groups)
+        if self.chance(0.15):  # the same records in another order
+            self.world.order = self.rng.permutation(self.world.order)
+
+    def rows(self) -> list[int]:
+        if self.mode == "fixed":
+            first = int(self.rng.integers(0, 3)) if self.chance(0.2) else 0
+            most = FIXED if self.chance(0.9) else 3  # all rows are given at once
+            return list(range(first, first + most))
+        chosen = self.rng.permutation(12)[: int(self.rng.integers(1, 5))]
+        return [int(row) for row in chosen]
+
+    def perhaps_interrupted(self, work: Callable[[], None]) -> None:
+        if self.chance(0.5 if self.only_votes else 0.75):
+            work()
+            return
+        error: type[BaseException] = KeyboardInterrupt if self.chance(0.5) else InjectedError
+        stage, after = str(self.pick(STAGES)), int(self.rng.integers(0, 4))
+        if self.only_votes:
+            stage, after = self.pick((("between", int(self.rng.integers(2, 6))), ("publish", 0)))
+        self.world.interrupted(work, stage, after, error)
+
+    def chance(self, share: float) -> bool:
+        return bool(self.rng.random() < share)
+
+    def pick(self, choices: Sequence[T]) -> T:
+        return choices[int(self.rng.integers(len(choices)))]
+
+    def draw(self, weights: dict[str, int]) -> str:
+        total = sum(weights.values())
+        return str(self.rng.choice(list(weights), p=[w / total for w in weights.values()]))
 
 
-STEPS = (
-    "new_fit", "refit", "ask_more", "change_settings", "copy", "swap_groups", "permute",
-    "interrupted", "saved_votes",
-)  # fmt: skip
-
-
-STEADY = ("new_fit", "new_fit", "refit", "permute")
-
-
-def walk(seed: int) -> list[str]:
-    """One sequence; returns what happened. Raises when a printed ε is below somebody's truth."""
-    chance = random.Random(seed)
-    steady = chance.random() < 0.25
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        warnings.catch_warnings(),
-        watching() as watch,
-    ):
-        warnings.simplefilter("ignore")
-        grouped, in_memory = steady or chance.random() < 0.6, chance.random() < 0.3
-        world = World(chance, Path(folder), watch, grouped, in_memory, steady)
-        for _ in range(12 if steady else 7):
-            step = chance.choice(STEADY if steady else STEPS)
-            world.told.append(step)
-            try:
-                getattr(world, step)()
-            except BallotineError as refusal:
-                world.told[-1] += f" ({type(refusal).__name__})"
-                world.charge()
-            world.check()
-        if world.model is not None and hasattr(world.model, "ledger_"):
-            world.model.ledger_.close()
-        return world.told
+def run(seed: int) -> list[str]:
+    """Run the sequence of a seed; returns its log, or raises a FalseClaimError that tells it."""
+    with tempfile.TemporaryDirectory() as folder, watching(seed) as watch:
+        rng = np.random.default_rng([seed, 0])
+        world = World(rng, Path(folder), watch, classes=int(rng.choice([2, 3, 3, 4])))
+        try:
+            Drawn(seed, world).run()
+        except FalseClaimError as found:
+            raise FalseClaimError(f"sequence {seed}: {found}") from None
+        except Exception as defect:
+            raise RuntimeError(f"sequence {seed}:\n" + "\n".join(world.log)) from defect
+        return world.log
