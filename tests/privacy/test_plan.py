@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.errors import BudgetError, ParameterError
-from ballotine.ledger import Ledger
+from ballotine.ledger import Binding, Ledger
 from ballotine.ledger.charge import Charge
 from ballotine.privacy import conversion, plan, published
 from ballotine.privacy.best import best_epsilon
@@ -35,7 +35,8 @@ def test_the_number_of_queries_is_where_the_ledger_stops() -> None:
     for sigma in (5.0, 40.0):
         events = (GaussianCheck(3 * sigma), GaussianArgmax(sigma, 10))
         charges = [(event, 1.0) for event in events]
-        stop = Ledger.open(None, BUDGET).spending().affordable(Charge.of(events))
+        binding = Binding(Charge.of(events), "ensemble", "rule")
+        stop = Ledger.open(None, BUDGET).spending().affordable(binding)
         assert abs(plan.queries_for(charges, BUDGET) - stop) <= 1
 
 
