@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from random import Random
 
+from ballotine.teachers.worker import begin
 from tests.fuzz.batch import Fault, batch
 from tests.fuzz.inputs import TARGETS
 
@@ -28,14 +31,20 @@ def main() -> int:
     codes: Counter[int] = Counter()
     found: list[Fault] = []
     started = time.monotonic()
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {}
-        for target, share in wanted.items():
-            number = round(share * given.count)
-            for start in range(0, number, BATCH):
-                part = range(start, min(number, start + BATCH))
-                waiting[pool.submit(batch, target, given.seed, part)] = (target, part)
-        for future in as_completed(waiting):
+    parts = [
+        (target, range(start, min(number, start + BATCH)))
+        for target, share in wanted.items()
+        for number in [round(share * given.count)]
+        for start in range(0, number, BATCH)
+    ]
+    Random(given.seed).shuffle(parts)  # who stops early has seen something of everything
+    with ProcessPoolExecutor(
+        given.jobs,
+        mp_context=get_context("spawn"),
+        initializer=begin,  # nobody goes on when this process is gone
+        initargs=(os.getpid(),),
+    ) as pool:
+        for future in as_completed([pool.submit(batch, t, given.seed, part) for t, part in parts]):
             ended, faults = future.result()
             codes += ended
             found += faults

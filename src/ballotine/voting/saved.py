@@ -26,7 +26,7 @@ from ballotine.voting.mechanism import Bounds, Mechanism
 from ballotine.voting.paper import PaperAnswerer
 from ballotine.voting.promise import guarantee_of
 from ballotine.voting.publication import fixed_terms, places_of, plan_publication, publish
-from ballotine.voting.tally import Tallies
+from ballotine.voting.tally import MOST_CLASSES, Tallies
 
 CHUNK = 8192
 TEACHERS = (
@@ -79,6 +79,8 @@ class SavedVotes:
         if known is not None:
             return cls(file, known, tallies, queries, thresholds)
         most = max(int(rows.max()) for rows in file.chunks(queries))
+        if most >= MOST_CLASSES:
+            raise DataError(f"{file.path} holds ballots for more than {MOST_CLASSES} classes")
         return cls(file, max(2, 1 + most), tallies, queries, thresholds, True)
 
     @property
