@@ -47,16 +47,14 @@ def main() -> int:
         for future in as_completed([pool.submit(batch, t, given.seed, part) for t, part in parts]):
             ended, faults = future.result()
             codes += ended
+            for each in faults[: max(0, SHOWN - len(found))]:
+                print(f"\n{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")
+                print("\n".join(f"    {fault}" for fault in each.faults))
             found += faults
             rate = codes.total() / (time.monotonic() - started)
-            print(
-                f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults", end="", flush=True
-            )
+            line = f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults"
+            print(line, end="", flush=True)
     print()
-    for each in found[:SHOWN]:
-        print(f"{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")
-        for fault in each.faults:
-            print(f"    {fault}")
     every = [fault for each in found for fault in each.faults]
     burnt = sum(fault.startswith("budget burnt") for fault in every)
     tracebacks = sum(fault.startswith(("exit code", "a traceback")) for fault in every)

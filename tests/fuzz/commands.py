@@ -127,7 +127,12 @@ def _left(folder: Path, before: set[str], keeps: tuple[str, ...]) -> list[str]:
     runs = {name for name in new if (folder / name / "run.toml").is_file()}
     begun = {run for run in runs if (folder / run / "private" / "teachers").is_dir()}
     left = {name for name in new if not any(_on_one_way(name, run) for run in begun)}
+    left -= {name for name in left if begun and _is_ledger(folder / name)}
     return [f"left behind: {sorted(left | unfinished)[:5]}"] if left | unfinished else []
+
+
+def _is_ledger(path: Path) -> bool:
+    return path.is_file() and path.read_bytes()[:15] == b"SQLite format 3"
 
 
 def _on_one_way(name: str, run: str) -> bool:
