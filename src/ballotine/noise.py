@@ -107,10 +107,16 @@ class QueryNoise:
         return np.frombuffer(raw, dtype="<u8").reshape(len(self._keys), columns)
 
 
+LARGEST_SCALE = 1e100
+"""Noise of a larger scale can overflow."""
+
+
 def positive(scale: float) -> None:
     """Refuse a noise scale that protects nobody."""
-    if not (np.isfinite(scale) and scale > 0):
-        raise ParameterError(f"a noise scale must be positive and finite, got {scale}")
+    if not 0 < scale <= LARGEST_SCALE:  # refuses NaN, too
+        raise ParameterError(
+            f"a noise scale must be positive and at most {LARGEST_SCALE:g}, got {scale}"
+        )
 
 
 def sign_and_uniform(words: WordArray) -> tuple[FloatArray, FloatArray]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
+from random import Random
 
+from ballotine.teachers.worker import begin
 from tests.fuzz.batch import Fault, batch
 from tests.fuzz.inputs import TARGETS
 
@@ -28,26 +31,30 @@ def main() -> int:
     codes: Counter[int] = Counter()
     found: list[Fault] = []
     started = time.monotonic()
-    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
-        waiting = {}
-        for target, share in wanted.items():
-            number = round(share * given.count)
-            for start in range(0, number, BATCH):
-                part = range(start, min(number, start + BATCH))
-                waiting[pool.submit(batch, target, given.seed, part)] = (target, part)
-        for future in as_completed(waiting):
+    parts = [
+        (target, range(start, min(number, start + BATCH)))
+        for target, share in wanted.items()
+        for number in [round(share * given.count)]
+        for start in range(0, number, BATCH)
+    ]
+    Random(given.seed).shuffle(parts)  # who stops early has seen something of everything
+    with ProcessPoolExecutor(
+        given.jobs,
+        mp_context=get_context("spawn"),
+        initializer=begin,  # nobody goes on when this process is gone
+        initargs=(os.getpid(),),
+    ) as pool:
+        for future in as_completed([pool.submit(batch, t, given.seed, part) for t, part in parts]):
             ended, faults = future.result()
             codes += ended
+            for each in faults[: max(0, SHOWN - len(found))]:
+                print(f"\n{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")
+                print("\n".join(f"    {fault}" for fault in each.faults))
             found += faults
             rate = codes.total() / (time.monotonic() - started)
-            print(
-                f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults", end="", flush=True
-            )
+            line = f"\r{codes.total():,} inputs, {rate:.0f}/s, {len(found)} faults"
+            print(line, end="", flush=True)
     print()
-    for each in found[:SHOWN]:
-        print(f"{each.target} {each.number}: {' '.join(each.arguments)[:200]!r}")
-        for fault in each.faults:
-            print(f"    {fault}")
     every = [fault for each in found for fault in each.faults]
     burnt = sum(fault.startswith("budget burnt") for fault in every)
     tracebacks = sum(fault.startswith(("exit code", "a traceback")) for fault in every)

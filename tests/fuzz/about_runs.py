@@ -99,14 +99,16 @@ def _spoilt_data(
         good = f"group\n{names}".encode()
         files["groups.csv"] = draw.choice((text(draw), damaged(good, draw), good))
     else:
-        suffix, files[which] = _table(files[f"{which}.csv"], draw)
+        good = files[f"{which}.csv"]
+        if which == "private":  # what is public may be shown
+            good = good.replace(b"north", MARK.encode(), 3)
+        suffix, files[which] = _table(good, draw)
         content["data"][which] = f"{which}{suffix}"
         files[f"{which}{suffix}"] = files.pop(which)
     return files | {"run.toml": _toml(content)}
 
 
-def _table(good: bytes, draw: Random) -> tuple[str, bytes]:
-    marked = good.replace(b"north", MARK.encode(), 3)
+def _table(marked: bytes, draw: Random) -> tuple[str, bytes]:
     kind = draw.random()
     if kind < 0.3:
         return ".csv", damaged(marked, draw)

@@ -120,8 +120,18 @@ def _left(folder: Path, before: set[str], keeps: tuple[str, ...]) -> list[str]:
     # A run that has begun may be resumed: its folder says what it is.
     runs = {name for name in new if (folder / name / "run.toml").is_file()}
     begun = {run for run in runs if (folder / run / "private" / "teachers").is_dir()}
-    left = {n for n in new if not any(n == run or n.startswith(f"{run}/") for run in begun)}
+    left = {name for name in new if not any(_on_one_way(name, run) for run in begun)}
+    left -= {name for name in left if begun and _is_ledger(folder / name)}
     return [f"left behind: {sorted(left | unfinished)[:5]}"] if left | unfinished else []
+
+
+def _is_ledger(path: Path) -> bool:
+    return path.is_file() and path.read_bytes()[:15] == b"SQLite format 3"
+
+
+def _on_one_way(name: str, run: str) -> bool:
+    """Whether something is a run's folder, in it, or above it."""
+    return f"{name}/".startswith(f"{run}/") or f"{run}/".startswith(f"{name}/")
 
 
 def _burnt(folder: Path) -> list[str]:

@@ -20,6 +20,8 @@ RUNFILE = """
 [run]
 name = "small"
 folder = "out"
+experiment = true
+seed = 3
 [data]
 private = "private.csv"
 public = "public.csv"
@@ -80,8 +82,7 @@ def finished() -> dict[str, bytes]:
         folder = Path(name)
         for path, content in tables().items():
             (folder / path).write_bytes(content)
-        seeded = RUNFILE.replace('folder = "out"', 'folder = "out"\nexperiment = true\nseed = 3')
-        (folder / "run.toml").write_text(seeded.replace("max_queries = 4\n", ""))
+        (folder / "run.toml").write_text(RUNFILE.replace("max_queries = 4\n", ""))
         ended, faults = judge(Case("real", ("run", str(folder / "run.toml"), "--quiet")))
         assert (ended.code, faults) == (0, []), (ended, faults)
         for path in folder.rglob("*"):

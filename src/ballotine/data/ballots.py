@@ -65,6 +65,7 @@ class VoteFile:
                 yield _checked(rows, self.path)
             if left <= 0:
                 return
+        raise DataError(f"{self.path} holds fewer rows than it declares: it is damaged")
 
     def _blocks(self) -> Iterator[Any]:
         step = min(CHUNK_ROWS, max(1, CHUNK_CELLS // (self.columns * (self.labels or 1))))

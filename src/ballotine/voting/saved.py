@@ -24,7 +24,7 @@ from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.promise import guarantee_of
 from ballotine.voting.rules import Rules
 from ballotine.voting.session import Session, whole_numbers
-from ballotine.voting.tally import Tallies
+from ballotine.voting.tally import MOST_CLASSES, Tallies
 
 CHUNK = 8192
 TEACHERS = (
@@ -87,6 +87,8 @@ class SavedVotes:
         if known is not None:
             return cls(file, known, tallies, queries, thresholds, ballots=ballots)
         most = max(int(rows.max()) for rows in file.chunks(queries))
+        if most >= MOST_CLASSES:
+            raise DataError(f"{file.path} holds ballots for more than {MOST_CLASSES} classes")
         return cls(file, max(2, 1 + most), tallies, queries, thresholds, True, ballots)
 
     @property

@@ -36,18 +36,8 @@ class Tallies(Private):
     @classmethod
     def of(cls, ballots: IntArray, classes: int) -> Tallies:
         """Count ballots of shape (queries, teachers) holding class numbers."""
-        if ballots.ndim != 2:
-            raise DataError("ballots need the shape (queries, teachers)")
-        if ballots.dtype.kind not in "biu":
-            raise DataError("ballots must be whole numbers")
-        if ballots.size and not (int(ballots.min()) >= 0 and int(ballots.max()) < classes):
-            raise DataError(f"ballots must hold class numbers from 0 to {classes - 1}")
-        if classes > MOST_CLASSES:
-            raise DataError(f"votes can be counted for at most {MOST_CLASSES} classes")
-        queries = ballots.shape[0]
-        # Ballots of unsigned 64-bit numbers would become floats when a number is added.
-        offsets = classes * np.arange(queries)[:, None]
-        cells = np.add(ballots, offsets, dtype=np.int64, casting="unsafe")
+        cells = cells_of(ballots, classes)
+        queries = len(ballots)
         counts = np.bincount(cells.ravel(), minlength=queries * classes)
         return cls(counts.reshape(queries, classes).astype(np.float64))
 
@@ -55,3 +45,23 @@ class Tallies(Private):
     def classes(self) -> int:
         """The number of classes (public)."""
         return int(self._values.shape[1])
+
+
+def cells_of(ballots: IntArray, classes: int) -> IntArray:
+    """The cell of a table (queries, classes), numbered through, that each ballot counts in.
+
+    Raises:
+        DataError: they are not ballots for so many classes, which is checked before any count.
+    """
+    if ballots.ndim != 2:
+        raise DataError("ballots need the shape (queries, teachers)")
+    if ballots.dtype.kind not in "biu":
+        raise DataError("ballots must be whole numbers")
+    if ballots.size and not (int(ballots.min()) >= 0 and int(ballots.max()) < classes):
+        raise DataError(f"ballots must hold class numbers from 0 to {classes - 1}")
+    if classes > MOST_CLASSES:
+        raise DataError(f"votes can be counted for at most {MOST_CLASSES} classes")
+    offsets = classes * np.arange(len(ballots))[:, None]
+    # Unsigned 64-bit numbers would become floats when a number is added.
+    cells: IntArray = np.add(ballots, offsets, dtype=np.int64, casting="unsafe")
+    return cells

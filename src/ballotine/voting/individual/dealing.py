@@ -13,8 +13,8 @@ import numpy as np
 
 from ballotine.data.partition import Partition, secret_permutation
 from ballotine.data.partitions.base import check_sizes
-from ballotine.errors import DataError
 from ballotine.types import BoolArray, FloatArray, IntArray
+from ballotine.voting.tally import cells_of
 
 Teachers = tuple[int, ...]
 
@@ -45,10 +45,7 @@ def count(
     Returns:
         Weighted counts, shape (queries, classes).
     """
-    if ballots.size and not (int(ballots.min()) >= 0 and int(ballots.max()) < classes):
-        raise DataError(f"ballots must hold class numbers from 0 to {classes - 1}")
-    queries = len(ballots)
-    cells = ballots + classes * np.arange(queries)[:, np.newaxis]
+    cells, queries = cells_of(ballots, classes), len(ballots)
     totals = np.zeros(queries * classes)
     for table in tables:
         own = cells[:, list(table.teachers)]
