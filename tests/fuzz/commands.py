@@ -69,7 +69,8 @@ def judge(case: Case) -> tuple[Ended, list[str]]:
         faults = _said(ended)
         if ended.code:
             faults += _left(folder, before, case.keeps)
-            if case.arguments[:1] == ("vote",):
+            # A ledger that lay there before may have paid for something already.
+            if case.arguments[:1] == ("vote",) and LEDGER not in case.files:
                 faults += _burnt(folder)
         return ended, faults
 
