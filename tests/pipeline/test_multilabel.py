@@ -17,7 +17,7 @@ from sklearn.naive_bayes import GaussianNB
 
 from ballotine import Budget, GNMax, Kind, PateClassifier, Student
 from ballotine.errors import AbstainedError, DataError, ParameterError, RunFileError
-from ballotine.pipeline import Run, RunFile, create_folder
+from ballotine.pipeline import Run, RunFile, create_folder, new_folder
 from ballotine.report import build_card, write_card
 from ballotine.voting import BinaryVoting, ClippedVoting, Dependencies, PowersetVoting
 
@@ -295,10 +295,13 @@ def test_mechanism_and_data_must_fit(weather: Path) -> None:
     )
     (weather / "run.toml").write_text(text)
     settings = RunFile.load(weather / "run.toml")
-    folder = create_folder(settings)
-    with pytest.raises(DataError, match=r"gnmax is for one class .* the data has several labels"):
+    before = set(weather.rglob("*"))
+    with (
+        pytest.raises(DataError, match=r"gnmax is for one class .* the data has several labels"),
+        new_folder(settings) as folder,
+    ):
         Run(settings, folder).execute()
-    assert not folder.root.exists()
+    assert set(weather.rglob("*")) == before, "nothing is left behind"
 
 
 def test_a_label_without_answers_is_reported(weather: Path) -> None:
