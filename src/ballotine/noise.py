@@ -107,15 +107,16 @@ class QueryNoise:
         return np.frombuffer(raw, dtype="<u8").reshape(len(self._keys), columns)
 
 
-LARGEST_SCALE = 1e100
-"""Noise of a larger scale can overflow."""
+SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
+"""Beyond, squares and costs overflow."""
 
 
 def positive(scale: float) -> None:
     """Refuse a noise scale that protects nobody."""
-    if not 0 < scale <= LARGEST_SCALE:  # refuses NaN, too
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # refuses NaN, too
         raise ParameterError(
-            f"a noise scale must be positive and at most {LARGEST_SCALE:g}, got {scale}"
+            f"a noise scale must be positive, from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, got "
+            f"{scale}"
         )
 
 

@@ -231,3 +231,35 @@ def test_a_resumed_run_that_fails_early_can_be_resumed_again(
     (table / "elsewhere.csv").rename(table / "private.csv")
     ended = ballotine("run", "--resume", "out", "--quiet")
     assert ended.returncode == 0, ended.stderr
+
+
+@pytest.mark.parametrize("copies", ["1e308", "9" * 30, "nan", "0", "-1", "1.5", "10"])
+def test_copies_that_no_ensemble_has_are_refused_at_once(
+    ballotine: Command, tmp_path: Path, copies: str
+) -> None:
+    """Pricing so many split votes would not end."""
+    np.save(tmp_path / "votes.npy", VOTES)
+    (tmp_path / "groups.csv").write_text(f"group,copies\nold,{copies}\nyoung,1\n")
+    grouped = ("--weights", "groups.csv", "--group-budgets", "old=1,young=2")
+    one_sentence(ballotine("account", "votes.npy", *GNMAX, *grouped, "--classes", "3"), 3)
+
+
+@pytest.mark.parametrize("kind", [np.uint64, np.int8, bool])
+def test_ballots_of_any_whole_numbers_count_alike(
+    ballotine: Command, tmp_path: Path, kind: type
+) -> None:
+    """Unsigned 64-bit ballots became fractions, with and without groups."""
+    (tmp_path / "groups.csv").write_text(
+        "teacher,group\n" + "".join(f"{i},{'old' if i % 2 else 'young'}\n" for i in range(9))
+    )
+    grouped = ("--weights", "groups.csv", "--group-budgets", "old=1,young=2")
+    for extra in ((), grouped):
+        said = []
+        for dtype in (np.int64, kind):
+            np.save(tmp_path / "votes.npy", (VOTES % 2).astype(dtype))
+            ended = ballotine(
+                *("account", "votes.npy", *GNMAX, *extra, "--classes", "3", "--seed", "1")
+            )
+            assert ended.returncode == 0, ended.stderr
+            said.append(ended.stdout)
+        assert said[0] == said[1]

@@ -44,7 +44,9 @@ def main() -> int:
         initializer=begin,  # nobody goes on when this process is gone
         initargs=(os.getpid(),),
     ) as pool:
-        for future in as_completed([pool.submit(batch, t, given.seed, part) for t, part in parts]):
+        for future in as_completed(
+            [pool.submit(batch, t, given.seed, part, watched=True) for t, part in parts]
+        ):
             ended, faults = future.result()
             codes += ended
             for each in faults[: max(0, SHOWN - len(found))]:

@@ -173,6 +173,7 @@ def _csv_batches(path: Path, names: list[str], delimiter: str) -> Iterator[pa.Ta
 def _parquet_batches(path: Path) -> Iterator[pa.Table]:
     with _arrow_errors(path), pyarrow.parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+            batch.validate(full=True)  # texts that are none would fail somewhere else
             yield pa.Table.from_batches([batch])
 
 

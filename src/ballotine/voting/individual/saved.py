@@ -125,6 +125,10 @@ def _upsampled(
     copies = {row["group"]: _number(row["copies"], "number of copies") for row in rows}
     if len(copies) != len(rows) or any(number != int(number) for number in copies.values()):
         raise DataError("every group needs one line, with a whole number of copies")
+    if any(not 1 <= number <= teachers for number in copies.values()):
+        raise DataError(
+            f"a record has at least 1 copy, and at most one for each of {teachers} teachers"
+        )
     everyone = tuple(range(teachers))
     groups = tuple(
         GroupPlan(name, epsilon, 1, everyone, Reach(teachers=int(copies[name])), teachers)
