@@ -29,7 +29,7 @@ from ballotine.ledger.answers import encode_answer
 from ballotine.ledger.binding import Binding, reservation_digest
 from ballotine.ledger.book import BETWEEN_CHECKPOINTS
 from ballotine.ledger.entries import Anchor
-from ballotine.ledger.spending import released_to
+from ballotine.ledger.released import released_to
 from ballotine.ledger.store import Pen, Query
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import ABSTAIN
