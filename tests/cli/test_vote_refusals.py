@@ -286,3 +286,23 @@ def test_the_advice_on_too_small_a_budget_can_be_followed(
     assert asked_in(tmp_path / "l.sqlite") == 1
     more = ballotine(*typed, "--epsilon", "6")
     assert more.returncode == 5, "a ledger that has paid keeps its budget"
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ((*GNMAX, "--bounds", "strict"), "bounds must be one of"),
+        ((*GNMAX, "--conversion", "new"), "conversion must be one of"),
+        (("-m", "lnmax", "--gamma", "0.1", "--bounds", "exact"), "lnmax has no exact"),
+    ],
+)
+def test_an_analysis_that_does_not_exist_burns_no_budget(
+    options: tuple[str, ...], complaint: str, ballotine: Command, tmp_path: Path
+) -> None:
+    done = ballotine(
+        *("vote", "votes.npy", "--mode", "paper", "--ledger", "l.sqlite"),
+        *(*THREE, *BUDGET, *options),
+    )
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert asked_in(tmp_path / "l.sqlite") == 0

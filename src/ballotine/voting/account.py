@@ -7,7 +7,6 @@ they are sanitised, and say so.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
 
@@ -63,8 +62,6 @@ class Accountant:
         noise: NoiseSource,
         orders: FloatArray = DEFAULT_ORDERS,
     ) -> None:
-        if bounds not in get_args(Bounds):
-            raise ParameterError(f"bounds must be one of {', '.join(get_args(Bounds))}")
         self._plan = plan
         self._bounds: Bounds = bounds
         self._noise = noise

@@ -7,9 +7,11 @@ votes: they steer nothing that is released, except in paper mode, which says so.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import get_args
 
 import numpy as np
 
+from ballotine.errors import ParameterError
 from ballotine.privacy import conversion
 from ballotine.privacy.conversion import Method
 from ballotine.privacy.private import Private
@@ -50,9 +52,26 @@ class Meter:
     _totals: dict[str, Totals] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
+        self._require_prices()
         for group in self.plan.groups:
             units = len(group.teachers) if group.takes_turns else 1
             self._totals[group.name] = Totals(np.zeros((units, len(self.orders))))
+
+    def _require_prices(self) -> None:
+        """Refuse an analysis that the mechanism lacks before anything is reserved or drawn.
+
+        Priced is a made-up vote: two teachers, two classes or labels.
+        """
+        if self.bounds not in get_args(Bounds):
+            raise ParameterError(f"bounds must be one of {', '.join(get_args(Bounds))}")
+        if self.bounds == "tight":
+            return
+        mechanism = self.plan.mechanism
+        shape = (1, 2, 2) if mechanism.multilabel else (1, 2)
+        tallies = mechanism.tally(np.zeros(shape, dtype=np.int64), 2)
+        answers = np.zeros((1, 2) if mechanism.multilabel else 1, dtype=np.int64)
+        for group in self.plan.groups:
+            mechanism.costs(tallies, answers, self.orders[:1], self.bounds, group.reach)
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from ballotine.errors import ParameterError
 from ballotine.ledger import Binding, Charge, Mode, Promise, Terms, pool_digest
@@ -36,6 +37,12 @@ class Rules:
     conversion: Method = "classic"
 
     def __post_init__(self) -> None:
+        for name, value, known in (
+            ("bounds", self.bounds, get_args(Bounds)),
+            ("conversion", self.conversion, get_args(Method)),
+        ):
+            if value not in known:
+                raise ParameterError(f"{name} must be one of {', '.join(known)}")
         if (self.queries is not None) != (self.mode is Mode.FIXED):
             raise ParameterError("the fixed mode, and no other, needs a number of queries")
         if self.queries is not None and self.queries < 1:
