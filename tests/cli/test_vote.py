@@ -235,3 +235,18 @@ class TestReceipt:
         found = ballotine(*check, "second.receipt.json")
         assert found.returncode == 5
         assert "older than its card" in found.stderr
+
+    def test_a_seed_of_an_earlier_vote_is_told(self, ballotine: Command, tmp_path: Path) -> None:
+        seeded = ballotine(*self.asked, "--queries", "10", "--seed", "1")
+        assert seeded.returncode == 0, seeded.stderr
+        assert ballotine(*self.asked, "--out", "a.npz").returncode == 0
+        place = tmp_path / "a.receipt.json"
+        receipt = json.loads(place.read_text())
+        assert receipt["guarantee"]["seeded"] is True
+        check = ("ledger", "verify", "l.sqlite", "--card", "a.receipt.json")
+        assert ballotine(*check).returncode == 0
+        receipt["guarantee"]["seeded"] = False
+        place.write_text(json.dumps(receipt))
+        refused = ballotine(*check)
+        assert refused.returncode == 5
+        assert "came from a seed" in refused.stderr

@@ -24,7 +24,7 @@ from ballotine.privacy.guarantee import Budget, Kind, round_up
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray
 from ballotine.voting import GNMax, Plan, Rules
-from ballotine.voting.promise import guarantee_of
+from ballotine.voting.promise import UNTOLD_SEEDS, guarantee_of
 from tests.conftest import Command
 from tests.ledger.conftest import BUDGET, all_of, answer, bound, queries
 
@@ -233,6 +233,14 @@ def test_an_epsilon_that_version_0_1_published_is_not_the_guarantee_any_more(
     shown = ballotine("ledger", "show", old).stdout
     assert f"holds: ε = {round_up(said(old)['guaranteed']):g}" in shown
     assert f"{round_up(said(old)['statement']['epsilon']):g}" not in shown
+
+
+@each("strict", "rounds")
+def test_nobody_knows_whether_version_0_1_had_a_seed(old: Path) -> None:
+    with Ledger.existing(old) as ledger:
+        guarantee = guarantee_of(ledger, SecureNoise())
+    assert UNTOLD_SEEDS in guarantee.assumptions
+    assert not guarantee.seeded
 
 
 @each("fixed", "published")

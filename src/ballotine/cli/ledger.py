@@ -52,6 +52,7 @@ def show(
             "refused": spending.refused,
             "void": spending.void,
             "doubted": spending.doubted or None,
+            "seeded": spending.seeded,
             "runs": list(spending.runs.values()),
         }
     if as_json:
@@ -64,6 +65,9 @@ def show(
     )
     if facts["doubted"]:
         console.print(f"note: {facts['doubted']}", markup=False, soft_wrap=True)
+    if facts["seeded"]:
+        text = "seeded noise answered some of this: who knows the seed can remove it"
+        console.print(text, markup=False, soft_wrap=True)
     if len(facts["groups"]) > 1:
         view = Table("group", "budget ε", "charged ε", "holds ε")
         for group in facts["groups"]:

@@ -26,7 +26,7 @@ from ballotine.ledger.answers import (
 from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import Events
 from ballotine.ledger.founding import Fingerprint, bring_up_to_date
-from ballotine.ledger.granting import Grant, Realise, answers_told, named, votes_on
+from ballotine.ledger.granting import Grant, Realise, answers_told, drawn_by, named, votes_on
 from ballotine.ledger.reading import LedgerReader, answers_of
 from ballotine.ledger.replay import Replay
 from ballotine.ledger.spending import OTHER_QUERIES
@@ -122,12 +122,20 @@ class Ledger(LedgerReader):
         self._promise = promise
         self._require_promise()
 
-    def reserve(self, ids: Sequence[bytes], binding: Binding, *, run: str = "") -> Grant:
+    def reserve(
+        self, ids: Sequence[bytes], binding: Binding, *, run: str = "", seeded: bool = False
+    ) -> Grant:
         """Set aside the worst-case cost of new queries, first come first served.
 
         Queries that were reserved before (by an interrupted run) and never answered may be
         answered too. As soon as one new query does not fit the budget, it and all new ones
         after it are refused, and the ledger notes that its budget has ended.
+
+        Args:
+            ids: their names.
+            binding: the account that they belong to.
+            run: a label for ``ballotine ledger show``.
+            seeded: whether their noise will come from a seed.
         """
         with self._writing() as pen:
             wanted = list(dict.fromkeys(ids))
@@ -144,13 +152,13 @@ class Ledger(LedgerReader):
                 )
             new = [name for name in wanted if name not in held]
             granted = new[: self._replay.spending.affordable(binding, len(new))]
-            fresh = self._pay(pen, granted, binding, run)
+            fresh = self._pay(pen, granted, binding, drawn_by(run, seeded))
             if len(granted) < len(new) and not self._replay.spending.refused:
                 self._append(pen, "refuse", {"run": run})
             self._maybe_checkpoint(pen)
         held.update((query.id, query) for query in fresh)
         queries = tuple(held[name] for name in wanted if name in held)
-        return Grant(binding, queries, fresh, len(new) - len(granted))
+        return Grant(binding, queries, fresh, len(new) - len(granted), seeded)
 
     def record(
         self, grant: Grant, answers: IntArray, realise: Realise, *, run: str = ""
@@ -178,7 +186,8 @@ class Ledger(LedgerReader):
                         "an answer was refused, because its reservation was given up or never "
                         "made; nothing left. Ask again"
                     )
-                self._write_answers(pen, new, answers[fresh], grant.binding, realise, run)
+                by = drawn_by(run, grant.seeded)
+                self._write_answers(pen, new, answers[fresh], grant.binding, realise, by)
                 new_answers = as_answers(answers[fresh])
                 standing.update((q.id, a) for q, a in zip(new, new_answers, strict=True))
         return np.array([standing[query.id] for query in asked], dtype=np.int64)
@@ -257,7 +266,9 @@ class Ledger(LedgerReader):
         pen.append(row)
         self._replay.take(chain.read(row))
 
-    def _pay(self, pen: Pen, granted: list[bytes], binding: Binding, run: str) -> tuple[Query, ...]:
+    def _pay(
+        self, pen: Pen, granted: list[bytes], binding: Binding, by: dict[str, Any]
+    ) -> tuple[Query, ...]:
         if not granted:
             return ()
         if self._replay.spending.number_of(binding) is None:
@@ -266,7 +277,7 @@ class Ledger(LedgerReader):
         assert number is not None
         first, seq = self._replay.spending.turns[number], self._replay.head.seq + 1
         fresh = tuple(Query(name, seq, number, first + place) for place, name in enumerate(granted))
-        self._append(pen, "reserve", named(fresh, binding.charge) | {"run": run})
+        self._append(pen, "reserve", named(fresh, binding.charge) | by)
         pen.reserve(fresh)
         return fresh
 
@@ -286,11 +297,11 @@ class Ledger(LedgerReader):
         answers: IntArray,
         binding: Binding,
         realise: Realise,
-        run: str,
+        by: dict[str, Any],
     ) -> None:
         stored = [encode_answer(answer) for answer in as_answers(answers)]
         told = answers_told(new, answers, stored, binding.charge, realise)
-        self._append(pen, "record", told | {"run": run})
+        self._append(pen, "record", told | by)
         pen.answer(zip(stored, new, strict=True), self._replay.head.seq)
         self._maybe_checkpoint(pen)
 

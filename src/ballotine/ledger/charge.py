@@ -143,6 +143,11 @@ class Charge:
         """Whether it pays a round of training, and no answer."""
         return all(isinstance(e, ClippedSum) for _, share in self.shares for e in share.events)
 
+    @property
+    def dearest(self) -> tuple[Events, ...]:
+        """What a query costs each group, for records whose group is in doubt."""
+        return tuple({share.events: None for _, share in self.shares})
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the ledger's file."""
         return {name: share.to_dict() for name, share in self.shares}

@@ -27,6 +27,12 @@ class Entry:
     payload: dict[str, Any]
     hash: str
 
+    @property
+    def seeded(self) -> bool:
+        """Whether it pays for, or tells of, noise that came from a seed."""
+        told = self.payload["statement"] if self.kind == "publish" else self.payload
+        return self.kind in ("reserve", "record", "publish") and bool(told.get("seeded"))
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for archives and auditors."""
         return {name: getattr(self, name) for name in ("seq", "kind", "time", "payload", "hash")}

@@ -31,12 +31,14 @@ class Grant:
         ids: their names, in the order they were asked.
         turns: their numbers among the queries of their account, which say who votes.
         refused: how many others the budget did not allow.
+        seeded: whether their noise comes from a seed.
     """
 
     binding: Binding
     queries: tuple[Query, ...]
     fresh: tuple[Query, ...]
     refused: int
+    seeded: bool = False
 
     @property
     def ids(self) -> list[bytes]:
@@ -56,6 +58,11 @@ def named(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
         "ids": reservation_digest([(query.id, query.turn) for query in queries], charge),
         "queries": len(queries),
     }
+
+
+def drawn_by(run: str, seeded: bool) -> dict[str, Any]:
+    """What an entry says about who draws, and that it is from a seed; else nothing more."""
+    return {"run": run, **({"seeded": True} if seeded else {})}
 
 
 def answers_told(

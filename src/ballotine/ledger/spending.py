@@ -18,7 +18,7 @@ import numpy as np
 from ballotine.errors import LedgerMismatchError, LedgerTamperedError, ParameterError
 from ballotine.ledger.account import Account, Tab, counted
 from ballotine.ledger.binding import Binding, charge_from
-from ballotine.ledger.charge import EVERYONE, Charge
+from ballotine.ledger.charge import EVERYONE
 from ballotine.ledger.entries import Entry
 from ballotine.ledger.released import released_from
 from ballotine.ledger.terms import Mode, Terms, plan_order
@@ -50,6 +50,7 @@ class Spending:
         statement: the ε that was published in fixed mode.
         refused: whether the budget has refused a query, and so decided how many were asked.
         doubted: why every query is charged to every record at the most, if it is.
+        seeded: whether noise of any query or round, or of a published ε, came from a seed.
         runs: what each run asked and got, in the order of their first entries.
     """
 
@@ -66,6 +67,7 @@ class Spending:
     statement: dict[str, Any] | None = None
     refused: bool = False
     doubted: str = ""
+    seeded: bool = False
     runs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     COUNTS: ClassVar = ("asked", "recorded", "answered", "rounds", "void")
@@ -95,6 +97,7 @@ class Spending:
             raise LedgerTamperedError(f"the ledger holds an entry of unknown kind {entry.kind!r}")
         try:
             take(self, entry)
+            self.seeded = self.seeded or entry.seeded
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger is malformed") from problem
 
@@ -185,6 +188,7 @@ class Spending:
             "terms": self.terms.to_dict(),
             "turns": {str(n): turns for n, turns in self.turns.items()},
             **{name: getattr(self, name) for name in self.COUNTS},
+            **({"seeded": True} if self.seeded else {}),  # older checkpoints do not say
         }
 
     @classmethod
@@ -204,6 +208,7 @@ class Spending:
             for name in cls.COUNTS:
                 setattr(found, name, int(state[name]))
             found.refused, found.statement = bool(state["refused"]), state["statement"]
+            found.seeded = bool(state.get("seeded"))
             found.runs = {run["run"]: dict(run) for run in state["runs"]}
             if state["doubted"]:
                 found._doubt(state["doubted"])
@@ -237,7 +242,7 @@ class Spending:
             account = self.accounts[name]
             tab = Tab(share) if number is None else account.tabs[number]
             if doubted or self.doubted:
-                tab.doubted = _dearest(binding.charge)
+                tab.doubted = binding.charge.dearest
             most = account.affordable(tab, most)
         return most
 
@@ -251,13 +256,13 @@ class Spending:
         self.doubted = why
         for account in self.accounts.values():
             for number, tab in account.tabs.items():
-                tab.doubted = _dearest(self.bindings[number].charge)
+                tab.doubted = self.bindings[number].charge.dearest
 
     def _tab(self, name: str, number: int) -> Tab:
         tabs = self.accounts[name].tabs
         if number not in tabs:
             charge = self.bindings[number].charge
-            doubted = _dearest(charge) if self.doubted else ()
+            doubted = charge.dearest if self.doubted else ()
             tabs[number] = Tab(dict(charge.shares)[name], doubted=doubted)
         return tabs[number]
 
@@ -385,10 +390,6 @@ OLD_GROUPS = (
     "version 0.1 did not write down who was in which group and took which turn: each of its "
     "queries is charged to everybody at what it costs the group it costs most"
 )
-
-
-def _dearest(charge: Charge) -> tuple[Any, ...]:
-    return tuple({share.events: None for _, share in charge.shares})
 
 
 def _count(value: object) -> int:

@@ -58,7 +58,7 @@ class PaperSession(Session):
     def _metered(self, batch: list[bytes], rows: Table, stored: dict[bytes, Answer]) -> None:
         votes = self._votes(rows)
         self._tallied(votes, np.arange(len(batch)))
-        grant = self.ledger.reserve(batch, self.binding, run=self.run)
+        grant = self.ledger.reserve(batch, self.binding, run=self.run, seeded=self.noise.seeded)
         tallies = self._tallied(votes, grant.turns)
         drawn = self.rules.mechanism.release(tallies, QueryNoise(self.noise, grant.ids))
         for place, query in enumerate(grant.ids):

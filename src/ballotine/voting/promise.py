@@ -41,6 +41,10 @@ GROUPS_PUBLIC = (
     "chosen without looking at the record; teachers of a group see records of that group only, "
     "or as many copies as the plan says"
 )
+UNTOLD_SEEDS = (
+    "no answer of version 0.1 in this ledger came from seeded noise: that version did not write "
+    "it down"
+)
 FLOATING_POINT = (
     "noise is drawn in floating point; only the winning answer leaves, never a noisy count"
 )
@@ -63,7 +67,7 @@ def guarantee_of(
 
     Args:
         ledger: what was released, and by which rule.
-        noise: whether it was seeded.
+        noise: what will be drawn from next; what was drawn before is in the ledger.
         conditional: assumptions that a reader may well doubt.
         usual: assumptions that every run makes.
         where: which releases are counted.
@@ -72,6 +76,8 @@ def guarantee_of(
     epsilon, kind, rests_on, notes = stated(spending)
     if len(spending.accounts) > 1:
         rests_on = (*rests_on, GROUPS_PUBLIC)
+    if any(not binding.ensemble for binding in spending.bindings.values()):
+        rests_on = (*rests_on, UNTOLD_SEEDS)
     if conditional and kind is Kind.DATA_INDEPENDENT:
         kind = Kind.CONDITIONAL
     return Guarantee(
@@ -82,7 +88,7 @@ def guarantee_of(
         mode=mode.value,
         assumptions=(*conditional, *usual, *rests_on),
         scope=f"{where}: {_counted(spending)}",
-        seeded=noise.seeded,
+        seeded=noise.seeded or spending.seeded,
         notes=(
             NOISED_AVERAGES if spending.rounds else FLOATING_POINT,
             *notes,

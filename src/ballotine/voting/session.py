@@ -213,7 +213,7 @@ class Session:
         votes = self._votes(rows)
         # Counting once before anything is paid for finds out whether it can be done.
         tallies = self._tallied(votes, np.arange(len(batch)))
-        grant = self.ledger.reserve(batch, self.binding, run=self.run)
+        grant = self.ledger.reserve(batch, self.binding, run=self.run, seeded=self.noise.seeded)
         drawn = False
         try:
             if len(grant.ids) < len(batch) or self.rules.plan.takes_turns:

@@ -71,6 +71,7 @@ LIES: dict[str, tuple[Change, str]] = {
     "a larger ceiling": (put(more, "guarantee", "budget", "epsilon"), "a budget's epsilon"),
     "another δ of the ceiling": (put(1e-7, "guarantee", "budget", "delta"), "a budget's delta"),
     "another mode": (put("paper", "guarantee", "mode"), "mode 'paper'"),
+    "secure noise": (put(False, "guarantee", "seeded"), "came from a seed"),
     RELEASABLE: (put("sanitised", "guarantee", "kind"), "kind 'sanitised'"),
     "fewer queries counted": (
         put("all: 3 queries, 1 of them answered", "guarantee", "scope"),
@@ -79,6 +80,7 @@ LIES: dict[str, tuple[Change, str]] = {
 }
 OF_A_CARD: dict[str, tuple[Change, str]] = {
     "a smaller charge": (put(shave, "accounted_epsilon"), "charged ε"),
+    "a run without a seed": (put(False, "run", "seeded"), "came from a seed"),
     "fewer runs": (put(0, "ledger", "runs"), "runs in the ledger = 0"),
     "a shorter history": (put(lambda points: points[:-1], "history"), "in the ledger"),
     "more asked": (put(10_000, "queries", "asked"), "asked = 10000"),

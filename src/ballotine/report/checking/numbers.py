@@ -21,7 +21,7 @@ _PUBLISHED = ("failure", "confidence", "order")  # version 0.1 wrote a confidenc
 
 
 def compare_guarantee(statement: Statement, spending: Spending) -> None:
-    """ε, δ, budget, kind, mode, groups and the queries that are counted."""
+    """ε, δ, budget, kind, mode, groups, the queries that are counted, and whether by a seed."""
     epsilon, kind, _, _ = stated(spending)
     terms, ceiling, part = spending.terms, spending.terms.loosest, "guarantee"
     same_word(statement, "mode", statement.optional(part, "mode"), terms.mode.value)
@@ -37,6 +37,7 @@ def compare_guarantee(statement: Statement, spending: Spending) -> None:
         same(statement, _ASKED, _whole(asked), spending.recorded)
         same(statement, _ANSWERED, _whole(answered), spending.answered)
     _compare_mechanism(statement, spending)
+    _compare_seeds(statement, spending)
     grouped = len(spending.accounts) > 1 and terms.mode is not Mode.PAPER
     groups = statement.parts(part, "groups")
     if groups or grouped:
@@ -51,6 +52,17 @@ def _compare_mechanism(statement: Statement, spending: Spending) -> None:
         raise CardMismatchError(
             f"the {statement.name} names a mechanism, or parameters, by which the ledger has "
             "charged nothing: do not rely on it"
+        )
+
+
+def _compare_seeds(statement: Statement, spending: Spending) -> None:
+    """A seed that the ledger knows of is told; a card may know of one that drew nothing."""
+    told = [statement.optional("guarantee", "seeded")]
+    told += [] if statement.is_receipt else [statement.optional("run", "seeded")]
+    if spending.seeded and not all(seeded is True for seeded in told):
+        raise CardMismatchError(
+            f"the {statement.name} does not say that noise came from a seed, and the ledger has "
+            "answers of seeded noise: do not rely on it"
         )
 
 

@@ -77,7 +77,7 @@ class PrivateRounds:
         """The noised mean of clipped moves, after its cost is on disk."""
         name = self._unreleased(number)
         kept = self._kept(name, moves.shape[1])
-        grant = self.ledger.reserve([name], self.binding(), run=self.run)
+        grant = self.ledger.reserve([name], self.binding(), run=self.run, seeded=self.noise.seeded)
         if not grant.ids:
             raise self.ledger.refusal(self.binding())
         if kept is None:
