@@ -9,6 +9,7 @@ the same query the first to record wins and the other returns the winner's answe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -246,7 +247,7 @@ class Ledger(LedgerReader):
     @contextmanager
     def _writing(self) -> Iterator[Pen]:
         """The ledger as it stands, for us alone; what fails leaves no trace."""
-        if self._sealed:
+        if self._sealed or (self.path is None and os.getpid() != self._process):
             raise LedgerError(
                 "this is a copy of an in-memory ledger: it returns the answers it holds but "
                 "may not answer anything new, or the same privacy would be spent twice; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,7 @@ class LedgerReader:
     def __init__(self, store: Store, promise: Promise | None = None) -> None:
         self._store = store
         self._promise = promise
+        self._process = os.getpid()
         self._replay = Replay()
         with self._store.reading() as view:
             self._refresh(view)

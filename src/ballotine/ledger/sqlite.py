@@ -38,6 +38,7 @@ class SqliteStore:
         self._connection = connection
         self._path = path
         self._tidy = tidy
+        self._process = os.getpid()
 
     @staticmethod
     def present(path: Path | None) -> bool:
@@ -94,6 +95,7 @@ class SqliteStore:
     @contextmanager
     def reading(self) -> Iterator[SqliteView]:
         """One snapshot; inside another block it is that block's."""
+        self._require_own_process()
         if self._connection.in_transaction:
             with translated(self._path):
                 yield SqliteView(self._connection, self._version())
@@ -104,6 +106,7 @@ class SqliteStore:
     @contextmanager
     def writing(self) -> Iterator[SqlitePen]:
         """One writer at a time; committed to disk when the block ends, else undone."""
+        self._require_own_process()
         with self._transaction("BEGIN IMMEDIATE"):
             yield SqlitePen(self._connection, self._version())
 
@@ -145,6 +148,14 @@ class SqliteStore:
                 "changed by hand; restore the untouched file, and answer nothing from this one"
             )
         return version
+
+    def _require_own_process(self) -> None:
+        """SQLite's locks do not follow a connection into a process that was forked off."""
+        if self._path is not None and os.getpid() != self._process:
+            raise LedgerError(
+                f"the ledger {self._path} was opened by another process, which this one was "
+                "forked from; open it again in this process"
+            )
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
