@@ -198,7 +198,6 @@ class TestRefits:
         """Else the guarantee of a new and empty ledger would stand for answers of the old one."""
         pate = classifier().fit(X[PRIVATE], Y[PRIVATE])
         pate.label(asked(0, 10))
-        spent = pate.guarantee_.epsilon
         pate.set_params(mechanism=GNMax(0.01))
         with pytest.raises(InsufficientBudgetError):
             pate.fit(X[PRIVATE], Y[PRIVATE])
@@ -210,7 +209,8 @@ class TestRefits:
             pate.fit(X[PRIVATE], Y[PRIVATE])
         assert not (tmp_path / "l.sqlite").exists()
         pate.set_params(ledger=None).fit(X[PRIVATE], Y[PRIVATE])
-        assert pate.guarantee_.epsilon == spent
+        assert pate.ledger_.spending().recorded == 10
+        assert pate.guarantee_.epsilon == 9.0, "a fit was refused: the ceiling holds"
 
 
 class TestClones:
@@ -284,6 +284,41 @@ class TestTooSmallABudget:
             again.fit(X[PRIVATE], Y[PRIVATE])
         assert ADVICE.search(str(ended.value)) is None
 
+    @pytest.mark.parametrize("seed", [None, 3])
+    def test_a_refused_fit_is_a_refusal_like_any_other(
+        self, tmp_path: Path, seed: int | None
+    ) -> None:
+        """The filter has decided how many are asked: its ceiling is printed from then on."""
+        path = tmp_path / "l.sqlite"
+        first = classifier(ledger=path, random_state=seed).fit(X[PRIVATE], Y[PRIVATE])
+        first.label(asked(0, 10))
+        assert first.guarantee_.epsilon < 9.0
+        dear = classifier(
+            ledger=path, mechanism=GNMax(0.01), teacher=MustNotBeTrained(), random_state=seed
+        )
+        for _ in range(2):
+            with pytest.raises(InsufficientBudgetError):
+                dear.fit(X[PRIVATE], Y[PRIVATE])
+        assert first.guarantee_.epsilon == 9.0
+        with Ledger.existing(path) as ledger:
+            assert [entry.kind for entry in ledger.entries()].count("refuse") == 1
+            verify(ledger)
+
+    def test_a_seed_does_not_put_the_refusal_off(self) -> None:
+        small = classifier(budget=Budget(0.001, DELTA), teacher=MustNotBeTrained(), random_state=0)
+        with pytest.raises(InsufficientBudgetError):
+            small.fit(X[PRIVATE], Y[PRIVATE])
+
+    def test_a_seed_gets_its_own_answers_again_when_the_budget_is_used_up(
+        self, tmp_path: Path
+    ) -> None:
+        settings = {"ledger": tmp_path / "l.sqlite", "budget": Budget(2.0, DELTA)}
+        pate = classifier(random_state=1, **settings).fit(X[PRIVATE], Y[PRIVATE])
+        answers = pate.label(asked(0, 300))
+        assert not answers.asked.all()
+        again = classifier(random_state=1, **settings).fit(X[PRIVATE], Y[PRIVATE])
+        assert np.array_equal(again.label(asked(0, 300)).labels, answers.labels)
+
     @pytest.mark.parametrize("kind", [Weighting, Upsampling, Vanishing])
     @pytest.mark.parametrize("budgets", [(0.001, 0.01), (0.1, 0.2), (0.01, 0.5)])
     def test_groups_are_told_by_how_much(self, kind: Any, budgets: tuple[float, float]) -> None:
@@ -304,12 +339,14 @@ class TestTooSmallABudget:
         np.savez(tmp_path / "public.npz", X=X[400:700])
         return tmp_path
 
-    def run(self, folder: Path, ballotine: Command, epsilon: str, teacher: str) -> Any:
+    def run(
+        self, folder: Path, ballotine: Command, epsilon: str, teacher: str, more: str = ""
+    ) -> Any:
         text = f"""
 [run]
 name = "blobs"
 folder = "out"
-[data]
+{more}[data]
 private = "private.npz"
 public = "public.npz"
 classes = [0, 1]
@@ -342,6 +379,13 @@ ledger = "l.sqlite"
         assert ended.returncode == 3, "one answer teaches no student"
         with Ledger.existing(blobs / "l.sqlite") as ledger:
             assert ledger.spending().answered == 1
+
+    def test_a_seeded_run_is_refused_before_training(self, blobs: Path, ballotine: Command) -> None:
+        seeded = "experiment = true\nseed = 3\n"
+        here = f"{__name__}.MustNotBeTrained"
+        refused = self.run(blobs, ballotine, "0.001", here, seeded)
+        assert refused.returncode == 4, refused.stderr
+        assert ADVICE.search(refused.stderr)
 
     def test_a_run_goes_on_with_another_budget_when_nothing_was_paid(
         self, blobs: Path, ballotine: Command

@@ -154,12 +154,23 @@ class Ledger(LedgerReader):
             new = [name for name in wanted if name not in held]
             granted = new[: self._replay.spending.affordable(binding, len(new))]
             fresh = self._pay(pen, granted, binding, drawn_by(run, seeded))
-            if len(granted) < len(new) and not self._replay.spending.refused:
-                self._append(pen, "refuse", {"run": run})
+            if len(granted) < len(new):
+                self._note_refusal(pen, run)
             self._maybe_checkpoint(pen)
         held.update((query.id, query) for query in fresh)
         queries = tuple(held[name] for name in wanted if name in held)
         return Grant(binding, queries, fresh, len(new) - len(granted), seeded)
+
+    def require_room(self, binding: Binding, *, run: str = "") -> None:
+        """Refuse, before any work is done, what will not be paid a single query for.
+
+        It is written down like any refusal: the budget has decided how many queries there are.
+        """
+        if self.spending().affordable(binding, 1):
+            return
+        with self._writing() as pen:
+            self._note_refusal(pen, run)
+        raise self.refusal(binding)
 
     def record(
         self, grant: Grant, answers: IntArray, realise: Realise, *, run: str = ""
@@ -266,6 +277,10 @@ class Ledger(LedgerReader):
         row = chain.following(self._replay.head, kind, payload)
         pen.append(row)
         self._replay.take(chain.read(row))
+
+    def _note_refusal(self, pen: Pen, run: str) -> None:
+        if not self._replay.spending.refused:
+            self._append(pen, "refuse", {"run": run})
 
     def _pay(
         self, pen: Pen, granted: list[bytes], binding: Binding, by: dict[str, Any]
