@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import pickle
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from copy import copy, deepcopy
 from pathlib import Path
 from typing import Any, Self
 
@@ -205,12 +207,61 @@ class TestRefits:
             with pytest.raises(NotFittedError):
                 attempt()
         pate.set_params(mechanism=GNMax(10.0), ledger=tmp_path / "l.sqlite")
-        with pytest.raises(LedgerMismatchError, match="through a ledger in memory"):
+        with pytest.raises(LedgerMismatchError, match="would not count them"):
             pate.fit(X[PRIVATE], Y[PRIVATE])
         assert not (tmp_path / "l.sqlite").exists()
         pate.set_params(ledger=None).fit(X[PRIVATE], Y[PRIVATE])
         assert pate.ledger_.spending().recorded == 10
         assert pate.guarantee_.epsilon == 9.0, "a fit was refused: the ceiling holds"
+
+
+class TestChangedLedgers:
+    """No ε is printed that leaves out answers of the same object."""
+
+    @pytest.mark.parametrize(
+        ("first", "second"), [(None, "b.sqlite"), ("a.sqlite", None), ("a.sqlite", "b.sqlite")]
+    )
+    @pytest.mark.parametrize("seed", [None, 3])
+    def test_an_object_that_has_answered_stays_with_its_ledger(
+        self, tmp_path: Path, first: str | None, second: str | None, seed: int | None
+    ) -> None:
+        """Seeded answers are answers, too; later ones would hide that there was a seed."""
+        where = [None if name is None else tmp_path / name for name in (first, second)]
+        pate = classifier(ledger=where[0], random_state=seed).fit(X[PRIVATE], Y[PRIVATE])
+        pate.label(asked(0, 10))
+        for changed in (pate, copy(pate), deepcopy(pate), pickle.loads(pickle.dumps(pate))):
+            changed.set_params(ledger=where[1], random_state=None)
+            with pytest.raises(LedgerMismatchError, match="would not count them"):
+                changed.fit(X[PRIVATE], Y[PRIVATE])
+        assert not (tmp_path / "b.sqlite").exists()
+        assert pate.set_params(ledger=where[0]).fit(X[PRIVATE], Y[PRIVATE])
+        assert pate.ledger_.spending().recorded == 10
+
+    def test_a_seed_does_not_free_an_object_that_has_answered_without_one(
+        self, tmp_path: Path
+    ) -> None:
+        pate = classifier(ledger=tmp_path / "a.sqlite").fit(X[PRIVATE], Y[PRIVATE])
+        pate.label(asked(0, 10))
+        for changes in ({"ledger": None}, {"ledger": tmp_path / "b.sqlite"}):
+            with pytest.raises(LedgerMismatchError, match="would not count them"):
+                pate.set_params(random_state=1, **changes).fit(X[PRIVATE], Y[PRIVATE])
+
+    def test_seeded_answers_about_other_records_are_not_left_out(self) -> None:
+        """The records may be the same but for one."""
+        pate = classifier(random_state=1).fit(X[PRIVATE], Y[PRIVATE])
+        pate.fit(X[:401], Y[:401]).label(asked(0, 10))
+        pate.set_params(random_state=None)
+        with pytest.raises(LedgerMismatchError, match="would not count them"):
+            pate.fit(X[PRIVATE], Y[PRIVATE])
+
+    def test_a_file_may_move_and_whoever_has_not_answered_may_change(self, tmp_path: Path) -> None:
+        pate = classifier(ledger=tmp_path / "a.sqlite").fit(X[PRIVATE], Y[PRIVATE])
+        pate.set_params(ledger=tmp_path / "b.sqlite").fit(X[PRIVATE], Y[PRIVATE])
+        pate.label(asked(0, 10))
+        pate.ledger_.close()
+        (tmp_path / "b.sqlite").rename(tmp_path / "c.sqlite")
+        pate.set_params(ledger=tmp_path / "c.sqlite").fit(X[PRIVATE], Y[PRIVATE])
+        assert pate.ledger_.spending().recorded == 10
 
 
 class TestClones:

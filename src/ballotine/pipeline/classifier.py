@@ -18,11 +18,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from ballotine.data import row_keys
 from ballotine.data.identity import Records, records_of
 from ballotine.data.target import label_words
-from ballotine.errors import AbstainedError, DataError, LedgerMismatchError, ParameterError
+from ballotine.errors import AbstainedError, DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
 from ballotine.pipeline.counting import first_places
+from ballotine.pipeline.own_ledgers import OwnLedgers
 from ballotine.pipeline.procedure import Procedure, Request
 from ballotine.pipeline.targets import encode_classes, encode_labels
 from ballotine.pipeline.together import LearnTogether, Place, check_network
@@ -142,6 +143,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
         # Without a seed the teachers are new, and have answered nothing yet.
         self.procedure_.require_room(self.ledger_, self._groups, begun=self.noise_.seeded)
+        if request.together is not None:  # whose rounds may be releases
+            self._own().note_release(self.ledger_, self.noise_)
         self.ensemble_ = train_ensemble(
             self.procedure_,
             KNeighborsClassifier(1) if self.teacher is None else self.teacher,
@@ -172,6 +175,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         keys = row_keys(X)
         session = self._answering(keys)
+        self._own().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
         if session.rules.mode is Mode.FIXED:
             session.publish([X[np.unique(first_places(keys))]])
@@ -306,32 +310,12 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return X, codes, names
 
     def _ledger(self, records: Records) -> Ledger:
-        """The file's, or this object's own, which a second fit goes on with."""
-        promise = self.procedure_.rules.promise()
-        own: dict[str, Ledger] = self.__dict__.setdefault("_ledgers", {})
-        if self.ledger is not None:
-            self._require_unspent(own)
-            return Ledger.open(self.ledger, promise, records.fingerprint)
-        name = records.fingerprint(b"this object's records")
-        if name in own:
-            own[name].agree(promise)
-        elif own and self.random_state is None:
-            raise LedgerMismatchError(
-                "this object's ledger belongs to other records; make a new PateClassifier for "
-                "these, or give ledger= a file, which knows its records"
-            )
-        else:
-            own[name] = Ledger.open(None, promise, records.fingerprint)
-        return own[name]
+        promise, seeded = self.procedure_.rules.promise(), self.noise_.seeded
+        return self._own().open(self.ledger, promise, records, seeded=seeded)
 
-    def _require_unspent(self, own: dict[str, Ledger]) -> None:
-        """A ledger file would not know what this object released through one in memory."""
-        if self.random_state is None and any(book.spending().asked for book in own.values()):
-            raise LedgerMismatchError(
-                "this object has released answers through a ledger in memory, and the file would "
-                "not count them; go on without ledger=, or make a new PateClassifier and add the "
-                "two up"
-            )
+    def _own(self) -> OwnLedgers:
+        own: OwnLedgers = self.__dict__.setdefault("_ledgers", OwnLedgers())
+        return own
 
     def _answering(self, keys: list[bytes]) -> Session:
         """The session that answers; in fixed mode all rows come at once, and stay the same."""
