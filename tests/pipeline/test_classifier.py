@@ -27,7 +27,7 @@ from ballotine.errors import (
     LedgerMismatchError,
     ParameterError,
 )
-from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE
+from ballotine.pipeline.assumptions import CLASSES_FROM_PRIVATE, PREPARED_ELSEWHERE
 
 CENTRES = [[0, 0], [5, 0], [0, 5]]
 X, Y = make_blobs(n_samples=900, centers=CENTRES, random_state=1)
@@ -103,6 +103,14 @@ def test_what_was_learnt_from_private_labels_makes_it_conditional(
     assert guarantee.kind is Kind.CONDITIONAL
     assert word in guarantee.assumptions[0]
     assert guarantee.assumptions[0] not in classifier().guarantee_.assumptions
+
+
+def test_a_parameter_that_is_changed_after_fit_changes_no_assumption() -> None:
+    pate = classifier(classes=None)
+    before = pate.guarantee_
+    assert CLASSES_FROM_PRIVATE in before.assumptions
+    pate.set_params(classes=NAMES, partition="random", mechanism=GNMax(1e6), random_state=1)
+    assert pate.guarantee_ == before
 
 
 def test_abstentions_and_empty_budgets_are_errors_when_a_class_is_demanded() -> None:

@@ -241,12 +241,11 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def guarantee_(self) -> Guarantee:
         """What holds for everything released so far, and what it rests on."""
         check_is_fitted(self, "ensemble_")
-        several = self.procedure_.mechanism.multilabel
         return make_guarantee(
             self.ledger_,
             self.partition_,
             self.noise_,
-            classes_from_private=self.classes is None and not several,
+            classes_from_private=self._classes_from_private,
             plan=self.procedure_.plan,
             extra=(*self.procedure_.assumptions, PREPARED_ELSEWHERE),
         )
@@ -304,6 +303,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if "could not convert" not in str(problem):
                 raise
             raise DataError("the private rows hold values that are not numbers") from None
+        self._classes_from_private = self.classes is None and not several
         codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
         names = None if groups is None else np.asarray(groups)
         check_consistent_length(codes, names)
