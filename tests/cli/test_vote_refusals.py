@@ -109,6 +109,16 @@ class TestFixed:
         found = json.loads(ended.stdout)
         assert (found["queries"], asked_in(path)) == (60, 60)
 
+    @pytest.mark.parametrize("stated", ["100", "61"])
+    def test_the_number_that_is_stated_is_the_number_of_queries(
+        self, ballotine: Command, tmp_path: Path, stated: str
+    ) -> None:
+        fixed = ("--mode", "fixed", "--delta", "1e-5", "--queries", stated)
+        refused = ballotine("vote", "votes.npy", *GNMAX, *THREE, *fixed, "--ledger", "l.sqlite")
+        assert refused.returncode == 2, refused.stdout
+        assert f"{stated} queries were decided on, and the file has 60" in refused.stderr
+        assert not (tmp_path / "l.sqlite").exists()
+
     def test_a_strict_ledger_pays_for_no_fixed_queries(
         self, ballotine: Command, tmp_path: Path
     ) -> None:

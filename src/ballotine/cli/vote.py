@@ -190,7 +190,7 @@ def _rules(
         typed.plan(mechanism, saved, math.inf if epsilon is None else epsilon),
         saved.classes,
         Mode(mode),
-        saved.number if mode == Mode.FIXED else None,
+        typed.queries if mode == Mode.FIXED else None,
         bounds,  # type: ignore[arg-type]
         conversion,  # type: ignore[arg-type]
     )

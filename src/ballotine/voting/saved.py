@@ -196,7 +196,8 @@ def vote(
     """
     if rules.mode is Mode.FIXED and rules.queries != votes.number:
         raise ParameterError(
-            f"{rules.queries} queries were decided on, and the file has {votes.number}"
+            f"{rules.queries} queries were decided on, and the file has {votes.number}; state as "
+            "many as there are, nothing was charged"
         )
     votes.check()
     with Ledger.open(ledger, rules.promise()) as book:
