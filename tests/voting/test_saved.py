@@ -174,7 +174,7 @@ class TestFixed:
         with Ledger.existing(path) as ledger:
             assert [entry.kind for entry in ledger.entries()][-1] == "publish"
             verify(ledger)
-            places = places_of(CONFIDENT.tally(ballots, 4))
+            places = places_of(CONFIDENT.tally(ballots, 4), 50)
             repeated = publish(ledger, CONFIDENT, places, SecureNoise(), self.rules.binding())
             assert repeated["epsilon"] == guarantee.epsilon, "new draws would average it out"
             head = ledger.head()
@@ -211,7 +211,7 @@ class TestFixed:
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray
     ) -> None:
-        places, binding = places_of(CONFIDENT.tally(ballots, 4)), self.rules.binding()
+        places, binding = places_of(CONFIDENT.tally(ballots, 4), 50), self.rules.binding()
         with Ledger.open(tmp_path / "f.sqlite", self.rules.promise()) as ledger:
             with pytest.raises(LedgerError, match="0 of 120 queries are answered"):
                 publish(ledger, CONFIDENT, places, SecureNoise(), binding)

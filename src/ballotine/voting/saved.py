@@ -22,6 +22,7 @@ from ballotine.voting.answers import Answers
 from ballotine.voting.labels import cast_labels
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.promise import guarantee_of
+from ballotine.voting.publication import require_publishable
 from ballotine.voting.rules import Rules
 from ballotine.voting.session import Session, whole_numbers
 from ballotine.voting.tally import MOST_CLASSES, Tallies
@@ -109,8 +110,12 @@ class SavedVotes:
         for rows in self.file.chunks(self.queries):
             yield self._read(rows)
 
-    def check(self) -> None:
-        """Read everything once: what is wrong with a row is found before anything is paid."""
+    def check(self, *, published: bool = False) -> None:
+        """Read everything once: what is wrong with a row is found before anything is paid.
+
+        Args:
+            published: what the answers cost will be published, as in fixed mode.
+        """
         if self.classes_from_votes:
             raise ParameterError(
                 "the number of classes is public knowledge and not to be read from the votes: "
@@ -119,7 +124,11 @@ class SavedVotes:
         sums: set[int] = set()
         rows = 0
         for chunk in self.chunks():
-            if isinstance(chunk, Tallies) or chunk.ndim != 2:
+            if isinstance(chunk, Tallies):
+                if published:
+                    require_publishable(chunk, self.teachers)
+                continue
+            if chunk.ndim != 2:
                 continue
             sums.update(np.unique(chunk.sum(axis=1))[:2].tolist())
             rows += len(chunk)
@@ -199,7 +208,7 @@ def vote(
             f"{rules.queries} queries were decided on, and the file has {votes.number}; state as "
             "many as there are, nothing was charged"
         )
-    votes.check()
+    votes.check(published=rules.mode is Mode.FIXED)
     with Ledger.open(ledger, rules.promise()) as book:
         digest = votes.file.digest()
         # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
