@@ -390,6 +390,27 @@ class TestLabels:
         with Ledger.existing(path) as ledger:
             verify(ledger)
 
+    def test_another_threshold_or_shape_is_other_queries(self, tmp_path: Path) -> None:
+        draw, path, mechanism = np.random.default_rng(4), tmp_path / "l.sqlite", BinaryVoting(1e-6)
+        np.save(tmp_path / "chances.npy", draw.random((6, 21, 5)))
+        found = []
+        for threshold in (0.1, 0.9, 0.1):
+            votes = saved(tmp_path, mechanism, "chances.npy", thresholds=threshold)
+            found.append(vote(votes, strict(mechanism, 1e20), path, SecureNoise())[0].labels)
+        assert found[0].all(), "nearly all teachers name every label"
+        assert not found[1].any(), "and nearly none of them"
+        assert np.array_equal(found[2], found[0])
+        with Ledger.existing(path) as ledger:
+            assert ledger.spending().recorded == 12
+        np.save(tmp_path / "table.npy", draw.integers(2, size=(6, 105)))
+        names = {
+            SavedVotes.of(open_votes(tmp_path / "table.npy", labels), mechanism).identity
+            for labels in (3, 5)
+        }
+        plain = open_votes(tmp_path / "table.npy")
+        names |= {SavedVotes(plain, 105, tallies).identity for tallies in (False, True)}
+        assert len(names) == 4
+
     def test_tables_and_probabilities_are_read_alike(
         self, tmp_path: Path, bits: np.ndarray
     ) -> None:

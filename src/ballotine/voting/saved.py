@@ -105,6 +105,16 @@ class SavedVotes:
         first = next(self.file.chunks(1))
         return round(float(first.sum()))
 
+    @property
+    def identity(self) -> bytes:
+        """The votes' content: the file, and how it is read where that is not as plain ballots.
+
+        Plain ballots go by their file alone, as in older ledgers.
+        """
+        reading = (self.tallies, self.file.labels, self.thresholds)
+        how = b"" if reading == (False, None, None) else b"\0read as " + repr(reading).encode()
+        return self.file.digest() + how
+
     def chunks(self) -> Iterator[Tallies | IntArray]:
         """The votes, some rows at a time, each of them checked."""
         for rows in self.file.chunks(self.queries):
@@ -210,9 +220,9 @@ def vote(
         )
     votes.check(published=rules.mode is Mode.FIXED)
     with Ledger.open(ledger, rules.promise()) as book:
-        digest = votes.file.digest()
+        content = votes.identity
         # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
-        name = noise.words("saved votes", digest, 4) if noise.seeded else book.keyed(digest)
+        name = noise.words("saved votes", content, 4) if noise.seeded else book.keyed(content)
         shown = _Shown(name, rules.plan.teachers if votes.tallies else votes.teachers)
         session = Session.open(
             rules,
