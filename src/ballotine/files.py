@@ -62,6 +62,20 @@ def produce_atomic(
         ) from problem
 
 
+def require_writable(path: Path) -> None:
+    """Refuse, before anything is spent, a place where no file could be written."""
+    if path.is_dir():
+        raise RunFolderError(f"{path} is a folder; name a file to write to")
+    probe = path.parent / f".{secrets.token_hex(16)}.partial"
+    try:
+        open_new(probe, private=True).close()
+        probe.unlink()
+    except OSError as problem:
+        raise RunFolderError(
+            f"{path} cannot be written ({problem.strerror or problem}); name another place"
+        ) from problem
+
+
 def open_new(path: Path, *, private: bool = False) -> BinaryIO:
     """A file that did not exist before, open for writing; an existing one or a link is an error."""
     return os.fdopen(os.open(path, _NEW, OWNER_ONLY if private else READABLE), "w+b")

@@ -209,6 +209,25 @@ class TestReceipt:
         assert word in done.stderr
         assert not (tmp_path / "l.sqlite").exists()
 
+    @pytest.mark.parametrize(
+        ("folder", "arguments"),
+        [
+            ("a.npz", ("--out", "a.npz")),
+            ("a.receipt.json", ("--out", "a.npz")),
+            ("r.json", ("--receipt", "r.json")),
+            ("r.json.sig", ("--receipt", "r.json")),
+        ],
+    )
+    def test_a_folder_in_the_place_of_a_file_spends_nothing(
+        self, ballotine: Command, tmp_path: Path, folder: str, arguments: tuple[str, ...]
+    ) -> None:
+        (tmp_path / folder).mkdir()
+        before = sorted(tmp_path.iterdir())
+        done = ballotine(*self.asked, *arguments)
+        assert done.returncode == 6, done.stdout
+        assert f"{folder} is a folder" in done.stderr
+        assert sorted(tmp_path.iterdir()) == before
+
     def test_signatures_of_another_key_keep_their_public_half(
         self, ballotine: Command, tmp_path: Path
     ) -> None:

@@ -109,6 +109,29 @@ class TestFixed:
         found = json.loads(ended.stdout)
         assert (found["queries"], asked_in(path)) == (60, 60)
 
+    @pytest.mark.parametrize("stated", ["100", "61"])
+    def test_the_number_that_is_stated_is_the_number_of_queries(
+        self, ballotine: Command, tmp_path: Path, stated: str
+    ) -> None:
+        fixed = ("--mode", "fixed", "--delta", "1e-5", "--queries", stated)
+        refused = ballotine("vote", "votes.npy", *GNMAX, *THREE, *fixed, "--ledger", "l.sqlite")
+        assert refused.returncode == 2, refused.stdout
+        assert f"{stated} queries were decided on, and the file has 60" in refused.stderr
+        assert not (tmp_path / "l.sqlite").exists()
+
+    @pytest.mark.parametrize("last", [[7.5, 7.5, 0.0], [30, 1, 0], [3, 1, 0], [7, 7, 0]])
+    def test_counts_whose_cost_cannot_be_published_burn_no_budget(
+        self, ballotine: Command, tmp_path: Path, last: list[float]
+    ) -> None:
+        counts = np.stack([(ballots() == name).sum(axis=1) for name in range(3)], axis=1)
+        np.save(tmp_path / "counts.npy", np.vstack([counts[:-1], [last]]))
+        refused = ballotine(
+            "vote", "counts.npy", "--tallies", *GNMAX, *FIXED, "--ledger", "l.sqlite"
+        )
+        assert refused.returncode == 3, refused.stdout
+        assert "one whole vote each" in refused.stderr
+        assert not (tmp_path / "l.sqlite").exists()
+
     def test_a_strict_ledger_pays_for_no_fixed_queries(
         self, ballotine: Command, tmp_path: Path
     ) -> None:

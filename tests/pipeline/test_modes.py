@@ -14,7 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 
 from ballotine import Budget, GNMax, Kind, PateClassifier
-from ballotine.errors import LedgerMismatchError, ParameterError
+from ballotine.errors import DataError, LedgerMismatchError, ParameterError
 from ballotine.ledger import EVERYONE, Ledger, Mode, Terms, verify
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
 from ballotine.pipeline.procedure import Procedure, Request
@@ -317,6 +317,16 @@ def test_a_fixed_run_publishes_and_resumes(blobs: Path, planned: list[int]) -> N
     assert pate.ledger_.budget == result.guarantee.budget
     again_card = json.loads(folder.card.read_text())
     assert again_card["guarantee"]["assumptions"] == list(result.guarantee.assumptions)
+
+
+def test_a_run_states_no_more_queries_than_there_are_rows(blobs: Path) -> None:
+    text = RUNFILE.replace("sigma = 12.0", "sigma = 12.0\nmax_queries = 152")
+    (blobs / "run.toml").write_text(text)
+    settings = RunFile.load(blobs / "run.toml")
+    folder = create_folder(settings)
+    with pytest.raises(DataError, match="152 public rows are asked, and there are 151"):
+        Run(settings, folder).execute()
+    assert not folder.ledger.exists()
 
 
 @pytest.mark.usefixtures("planned")

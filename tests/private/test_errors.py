@@ -123,7 +123,7 @@ CASES: dict[str, Callable[[Path], object]] = {
     "opinions that are counts": lambda _: StudentTallies(Tallies(TALLIES), TALLIES, 9),
     "probabilities above 1": lambda _: cast_labels(spoilt(2.0)),
     "tallies of another rule": lambda _: interrupted(Tallies(TALLIES)),
-    "places of weighted votes": lambda _: places_of(Tallies(spoilt(0.5))),
+    "places of weighted votes": lambda _: places_of(Tallies(spoilt(0.5)), 5),
     "places outside": lambda _: smooth.enumerated([MARK, 3], np.ones(9)),
     "theorem 6 of halves": lambda _: smooth.theorem6(spoilt(0.5), 4.0, 8.0),
     "theorem 6 of other sums": lambda _: smooth.theorem6(spoilt(3.0), 4.0, 8.0),

@@ -174,7 +174,7 @@ class TestFixed:
         with Ledger.existing(path) as ledger:
             assert [entry.kind for entry in ledger.entries()][-1] == "publish"
             verify(ledger)
-            places = places_of(CONFIDENT.tally(ballots, 4))
+            places = places_of(CONFIDENT.tally(ballots, 4), 50)
             repeated = publish(ledger, CONFIDENT, places, SecureNoise(), self.rules.binding())
             assert repeated["epsilon"] == guarantee.epsilon, "new draws would average it out"
             head = ledger.head()
@@ -211,7 +211,7 @@ class TestFixed:
     def test_nothing_is_published_before_the_last_answer(
         self, tmp_path: Path, ballots: np.ndarray
     ) -> None:
-        places, binding = places_of(CONFIDENT.tally(ballots, 4)), self.rules.binding()
+        places, binding = places_of(CONFIDENT.tally(ballots, 4), 50), self.rules.binding()
         with Ledger.open(tmp_path / "f.sqlite", self.rules.promise()) as ledger:
             with pytest.raises(LedgerError, match="0 of 120 queries are answered"):
                 publish(ledger, CONFIDENT, places, SecureNoise(), binding)
@@ -389,6 +389,27 @@ class TestLabels:
         assert 0 < guarantee.epsilon <= 20.0
         with Ledger.existing(path) as ledger:
             verify(ledger)
+
+    def test_another_threshold_or_shape_is_other_queries(self, tmp_path: Path) -> None:
+        draw, path, mechanism = np.random.default_rng(4), tmp_path / "l.sqlite", BinaryVoting(1e-6)
+        np.save(tmp_path / "chances.npy", draw.random((6, 21, 5)))
+        found = []
+        for threshold in (0.1, 0.9, 0.1):
+            votes = saved(tmp_path, mechanism, "chances.npy", thresholds=threshold)
+            found.append(vote(votes, strict(mechanism, 1e20), path, SecureNoise())[0].labels)
+        assert found[0].all(), "nearly all teachers name every label"
+        assert not found[1].any(), "and nearly none of them"
+        assert np.array_equal(found[2], found[0])
+        with Ledger.existing(path) as ledger:
+            assert ledger.spending().recorded == 12
+        np.save(tmp_path / "table.npy", draw.integers(2, size=(6, 105)))
+        names = {
+            SavedVotes.of(open_votes(tmp_path / "table.npy", labels), mechanism).identity
+            for labels in (3, 5)
+        }
+        plain = open_votes(tmp_path / "table.npy")
+        names |= {SavedVotes(plain, 105, tallies).identity for tallies in (False, True)}
+        assert len(names) == 4
 
     def test_tables_and_probabilities_are_read_alike(
         self, tmp_path: Path, bits: np.ndarray

@@ -133,8 +133,9 @@ class _Files:
 
     @classmethod
     def settle(cls, out: Path | None, receipt: Path | None) -> _Files:
+        from ballotine.files import require_writable
         from ballotine.report.receipt import receipt_beside
-        from ballotine.signing import load_signer
+        from ballotine.signing import load_signer, signature_of
 
         for path, suffix, what in ((out, ".npz", "answers"), (receipt, ".json", "receipts")):
             if path is not None and path.suffix != suffix:
@@ -142,6 +143,9 @@ class _Files:
             if path is not None and not path.parent.is_dir():
                 raise ParameterError(f"there is no folder {path.parent} to write {what} to")
         place = receipt or (None if out is None else receipt_beside(out))
+        for path in (out, place, None if place is None else signature_of(place)):
+            if path is not None:
+                require_writable(path)
         signer = None if place is None else load_signer(ask_passphrase)
         if place is not None and signer is not None:
             signer.require_place(place.parent)
@@ -190,7 +194,7 @@ def _rules(
         typed.plan(mechanism, saved, math.inf if epsilon is None else epsilon),
         saved.classes,
         Mode(mode),
-        saved.number if mode == Mode.FIXED else None,
+        typed.queries if mode == Mode.FIXED else None,
         bounds,  # type: ignore[arg-type]
         conversion,  # type: ignore[arg-type]
     )

@@ -147,7 +147,13 @@ class Run:
                 f"{'several labels' if mechanism.multilabel else 'one class'} per record, and "
                 f"the data has {'several labels' if dataset.multilabel else 'one class'}"
             )
-        queries = len(set(row_keys(self._pool(dataset))))
+        pool, stated = self._pool(dataset), voting.max_queries
+        if self.settings.budget.mode is Mode.FIXED and len(pool) < (stated or 0):
+            raise DataError(
+                f"[voting] max_queries: in fixed mode {stated} public rows are asked, and there "
+                f"are {len(pool)}; state as many as there are, or leave it out"
+            )
+        queries = len(set(row_keys(pool)))
         request = self.settings.request(labels=dataset.classes, queries=queries)
         groups = None if request.individual is None else dataset.groups
         procedure = Procedure.settle(request, len(dataset.classes), groups, len(dataset.X_private))

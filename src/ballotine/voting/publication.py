@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from ballotine.errors import LedgerError, ParameterError
+from ballotine.errors import DataError, LedgerError, ParameterError
 from ballotine.ledger import EVERYONE, Binding, Ledger, Mode, Terms
 from ballotine.ledger.charge import cost_of
 from ballotine.noise import NoiseSource
@@ -224,11 +224,20 @@ def publish(
     return ledger.publish(_statement(released), (GaussianNumber(plan.sigma),), binding)
 
 
-def places_of(tallies: Tallies) -> IntArray:
+def require_publishable(tallies: Tallies, teachers: int) -> None:
+    """Refuse counts that no envelope covers: it is for one whole vote of every teacher."""
+    counts = tallies.unlock(reason="checking that what the answers cost can be published")
+    if np.any(counts != np.round(counts)) or np.any(counts.sum(axis=1) != teachers):
+        raise DataError(
+            "in fixed mode every row of counts must add up to the number of teachers, one whole "
+            "vote each, or the ε could not be published; use the strict mode for other counts"
+        )
+
+
+def places_of(tallies: Tallies, teachers: int) -> IntArray:
     """Top count and runner-up of each query: what the envelope's cost depends on; private."""
+    require_publishable(tallies, teachers)
     counts = tallies.unlock(reason="the sanitised release of what the answers cost")
-    if np.any(counts != np.round(counts)):
-        raise ParameterError("weighted votes have no envelope yet; use the strict mode")
     return np.sort(counts, axis=1)[:, :-3:-1].astype(np.int64)
 
 

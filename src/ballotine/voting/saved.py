@@ -22,6 +22,7 @@ from ballotine.voting.answers import Answers
 from ballotine.voting.labels import cast_labels
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.promise import guarantee_of
+from ballotine.voting.publication import require_publishable
 from ballotine.voting.rules import Rules
 from ballotine.voting.session import Session, whole_numbers
 from ballotine.voting.tally import MOST_CLASSES, Tallies
@@ -104,13 +105,27 @@ class SavedVotes:
         first = next(self.file.chunks(1))
         return round(float(first.sum()))
 
+    @property
+    def identity(self) -> bytes:
+        """The votes' content: the file, and how it is read where that is not as plain ballots.
+
+        Plain ballots go by their file alone, as in older ledgers.
+        """
+        reading = (self.tallies, self.file.labels, self.thresholds)
+        how = b"" if reading == (False, None, None) else b"\0read as " + repr(reading).encode()
+        return self.file.digest() + how
+
     def chunks(self) -> Iterator[Tallies | IntArray]:
         """The votes, some rows at a time, each of them checked."""
         for rows in self.file.chunks(self.queries):
             yield self._read(rows)
 
-    def check(self) -> None:
-        """Read everything once: what is wrong with a row is found before anything is paid."""
+    def check(self, *, published: bool = False) -> None:
+        """Read everything once: what is wrong with a row is found before anything is paid.
+
+        Args:
+            published: what the answers cost will be published, as in fixed mode.
+        """
         if self.classes_from_votes:
             raise ParameterError(
                 "the number of classes is public knowledge and not to be read from the votes: "
@@ -119,7 +134,11 @@ class SavedVotes:
         sums: set[int] = set()
         rows = 0
         for chunk in self.chunks():
-            if isinstance(chunk, Tallies) or chunk.ndim != 2:
+            if isinstance(chunk, Tallies):
+                if published:
+                    require_publishable(chunk, self.teachers)
+                continue
+            if chunk.ndim != 2:
                 continue
             sums.update(np.unique(chunk.sum(axis=1))[:2].tolist())
             rows += len(chunk)
@@ -196,13 +215,14 @@ def vote(
     """
     if rules.mode is Mode.FIXED and rules.queries != votes.number:
         raise ParameterError(
-            f"{rules.queries} queries were decided on, and the file has {votes.number}"
+            f"{rules.queries} queries were decided on, and the file has {votes.number}; state as "
+            "many as there are, nothing was charged"
         )
-    votes.check()
+    votes.check(published=rules.mode is Mode.FIXED)
     with Ledger.open(ledger, rules.promise()) as book:
-        digest = votes.file.digest()
+        content = votes.identity
         # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
-        name = noise.words("saved votes", digest, 4) if noise.seeded else book.keyed(digest)
+        name = noise.words("saved votes", content, 4) if noise.seeded else book.keyed(content)
         shown = _Shown(name, rules.plan.teachers if votes.tallies else votes.teachers)
         session = Session.open(
             rules,

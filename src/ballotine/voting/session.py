@@ -21,7 +21,7 @@ from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import Event
 from ballotine.types import IntArray, Labels, Table
 from ballotine.voting.answers import UNASKED, Answers
-from ballotine.voting.publication import places_of, publish
+from ballotine.voting.publication import places_of, publish, require_publishable
 from ballotine.voting.rules import Rules
 from ballotine.voting.tally import Tallies
 from ballotine.voting.voters import Voters
@@ -137,7 +137,8 @@ class Session:
         if self.rules.mode is not Mode.FIXED or self.ledger.spending().statement is not None:
             return
         places = [
-            places_of(self._tallied(self._votes(rows), np.arange(len(rows)))) for rows in pool
+            places_of(self._tallied(self._votes(rows), np.arange(len(rows))), len(self.voters))
+            for rows in pool
         ]
         publish(self.ledger, self.rules.mechanism, np.concatenate(places), self.noise, self.binding)
 
@@ -213,6 +214,8 @@ class Session:
         votes = self._votes(rows)
         # Counting once before anything is paid for finds out whether it can be done.
         tallies = self._tallied(votes, np.arange(len(batch)))
+        if self.rules.mode is Mode.FIXED:
+            require_publishable(tallies, len(self.voters))
         grant = self.ledger.reserve(batch, self.binding, run=self.run, seeded=self.noise.seeded)
         drawn = False
         try:
