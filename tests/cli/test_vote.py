@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -269,3 +272,17 @@ class TestReceipt:
         refused = ballotine(*check)
         assert refused.returncode == 5
         assert "came from a seed" in refused.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_output_that_knows_no_greek_loses_no_paid_answer(tmp_path: Path, encoding: str) -> None:
+    np.save(tmp_path / "votes.npy", np.random.default_rng(0).integers(0, 3, (9, 20)))
+    options = "votes.npy -m gnmax --sigma 40 --epsilon 2 --delta 1e-5 --classes 3"
+    told = subprocess.run(
+        [sys.executable, "-m", "ballotine", "vote", *options.split(), "--ledger", "book.sqlite"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": encoding, "NO_COLOR": "1", "COLUMNS": "200"},
+        capture_output=True,
+    )
+    assert told.returncode == 0, told.stderr
+    assert rb"\u03b5" in told.stdout

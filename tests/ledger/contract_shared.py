@@ -127,13 +127,11 @@ class SharedContract(StoreContract):
     def test_readers_do_not_wait_for_a_writer(self, store: Store) -> None:
         with store.writing() as pen:
             appended(pen)
-        other = self.new(wait=30.0)
+        other = self.new(wait=0.05)
         with store.writing() as pen:
             appended(pen)
-            start = time.monotonic()
-            with other.reading() as view:
+            with other.reading() as view:  # whoever waited would give up, and say so
                 assert len(list(view.rows())) == 1
-            assert time.monotonic() - start < 2.0
         other.close()
 
     def test_what_can_be_opened_again_has_no_image(self, store: Store) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ballotine.errors import LedgerTamperedError
-from ballotine.ledger import Ledger, Spending, entries, verify
+from ballotine.ledger import Ledger, Spending, entries, pool_digest, verify
 from ballotine.ledger.book import BETWEEN_CHECKPOINTS
 from ballotine.ledger.sqlite import SqliteStore
 from ballotine.ledger.store import Store
@@ -22,9 +22,19 @@ from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.voting import ConfidentGNMax
+from ballotine.voting.promise import stated
 from tests.conftest import Command
-from tests.ledger.conftest import FixedVoters, bound, edit, labels, opened, queries
-from tests.ledger.test_groups import TURNS, realise
+from tests.ledger.conftest import (
+    FixedVoters,
+    all_of,
+    bound,
+    edit,
+    fixed,
+    labels,
+    opened,
+    queries,
+)
+from tests.ledger.test_groups import CHECK, LIGHT, ORDERS, TURNS, realise
 
 LENGTH = 20_000
 PLENTY = Budget(1e5, 1e-5)
@@ -159,6 +169,59 @@ def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
                 account.cost(DEFAULT_ORDERS), whole.accounts[name].cost(DEFAULT_ORDERS)
             )
         verify(again)
+
+
+def facts(spending: Spending) -> dict[str, Any]:
+    """What anybody is told and every decision rests on, without a word from `to_state`."""
+    return {
+        "counts": [getattr(spending, name) for name in (*Spending.COUNTS, "pending")],
+        "stated": stated(spending),
+        "refused": (spending.refused, spending.doubted),
+        "guaranteed": spending.guaranteed(),
+        "left": [spending.affordable(spending.bindings[number]) for number in spending.turns],
+        "costs": [
+            [float(cost) for cost in (*account.cost(ORDERS), *account.worst_cost(ORDERS))]
+            for account in spending.accounts.values()
+        ],
+    }
+
+
+def gone_on(spending: Spending) -> Spending:
+    """The same from a checkpoint's text."""
+    return Spending.from_state(json.loads(entries.canonical(spending.to_state())))
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["groups stay", "groups change"])
+def test_whoever_goes_on_from_a_checkpoint_knows_all_that_was_spent(moved: bool) -> None:
+    """Wherever it falls: after turns, pending queries, voids, a refusal, doubts."""
+    budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
+    ledger = Ledger.open(None, budgets)
+    for part in range(12):
+        groups = "others" if moved and part > 8 else "some"
+        grant = ledger.reserve(queries(2, 2 * part), bound(TURNS, groups=groups))
+        if part % 3 == 0:
+            ledger.undrawn(grant)
+            ledger.void("broken")
+        elif part % 3 == 1:
+            ledger.record(grant, np.array([1, -1]), lambda a, g: realise(a, g, TURNS))
+    assert ledger.reserve(queries(10**4, 10**6), bound(TURNS, groups=groups)).refused
+    for _, spending in replayed(ledger):
+        assert facts(gone_on(spending)) == facts(spending)
+    last = gone_on(ledger.spending())
+    assert facts(last) == facts(ledger.spending())
+    assert (last.void, last.refused, bool(last.doubted)) == (8, True, moved)
+
+
+def test_a_publication_is_known_from_a_checkpoint() -> None:
+    ledger = Ledger.open(None, fixed(3))
+    binding = bound((LIGHT,), pool=pool_digest(queries(3)))
+    ledger.record(ledger.reserve(queries(3), binding), np.array([0, 1, 2]), all_of(LIGHT))
+    before = ledger.spending().cost(ORDERS)
+    ledger.publish({"epsilon": 1.5, "failure": 1e-6}, (CHECK,), binding)
+    last = gone_on(ledger.spending())
+    assert facts(last) == facts(ledger.spending())
+    assert last.statement == {"epsilon": 1.5, "failure": 1e-6}
+    assert np.all(last.cost(ORDERS) > before)
 
 
 def rewritten(path: Path, seq: int, old: str, new: str) -> None:

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,6 +201,8 @@ def stopped(act: Callable[[Callable[[], None]], None]) -> Iterator[None]:
 
 
 def test_readers_do_not_wait_for_a_stopped_writer(used: Path, ballotine: Command) -> None:
+    """It is never woken up: whoever waited for it would end with an error."""
+
     def write(stop: Callable[[], None]) -> None:
         ledger = Ledger.open(used, BUDGET)
         answer(ledger, 3, start=50)
@@ -211,10 +212,8 @@ def test_readers_do_not_wait_for_a_stopped_writer(used: Path, ballotine: Command
 
     with stopped(write):
         for command in ("show", "verify", "export"):
-            start = time.monotonic()
             ended = ballotine("ledger", command, used)
             assert (ended.returncode, ended.stderr) == (0, "")
-            assert time.monotonic() - start < 2.0
         with Ledger.existing(used) as ledger:
             assert ledger.spending().recorded == 23
 

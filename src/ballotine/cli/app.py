@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 import traceback
@@ -89,8 +90,16 @@ app.add_typer(data.app, name="data")
 
 def main() -> NoReturn:
     """Run the command line and end the process with a documented exit code."""
+    _write_whatever_the_encoding()
     with ending_in_order():
         _call()
+
+
+def _write_whatever_the_encoding() -> None:
+    """A terminal or pipe without a letter such as ε gets its number: the work is paid for."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _call() -> NoReturn:

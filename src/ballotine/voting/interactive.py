@@ -128,20 +128,28 @@ class InteractiveGNMax(Mechanism):
         from_teachers = int(np.count_nonzero((answers != ABSTAIN) & ~confirmed))
         return Counter({check: len(answers)}) + Counter({argmax: from_teachers})
 
+    def require(self, tallies: Tallies) -> None:
+        """Counts alone do not say what the student thinks."""
+        self._beside_a_student(tallies)
+
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """The answers alone."""
         return self.ask(tallies, noise)[0]
 
     def ask(self, tallies: Tallies, noise: QueryNoise) -> tuple[IntArray, BoolArray]:
         """The answers, and which of them confirm the student's own label."""
-        if not isinstance(tallies, StudentTallies):
-            raise DataError(f"{self.name} needs the student's probabilities: see with_student()")
-        counts = tallies.unlock(reason="releasing a noisy argmax against the student")
-        opinions = tallies.probabilities
-        surprise = np.max(counts - tallies.teachers * opinions, axis=1)
+        known = self._beside_a_student(tallies)
+        counts = known.unlock(reason="releasing a noisy argmax against the student")
+        opinions = known.probabilities
+        surprise = np.max(counts - known.teachers * opinions, axis=1)
         passed = surprise + noise.gaussian(self.sigma_threshold, 1)[:, 0] >= self.threshold
         # Noise is drawn for every query alike, whoever answers it.
         winners = noisy_argmax(counts, self.sigma, noise)
         confirmed = ~passed & (opinions.max(axis=1) > self.confidence)
         own = np.where(confirmed, np.argmax(opinions, axis=1), ABSTAIN)
         return np.where(passed, winners, own).astype(np.int64), confirmed
+
+    def _beside_a_student(self, tallies: Tallies) -> StudentTallies:
+        if not isinstance(tallies, StudentTallies):
+            raise DataError(f"{self.name} needs the student's probabilities: see with_student()")
+        return tallies

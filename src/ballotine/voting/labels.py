@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -97,6 +97,7 @@ class LabelTallies(Tallies):
     """
 
     __slots__ = ("clipping", "teachers")
+    multilabel: ClassVar[bool] = True
 
     def __init__(
         self, counts: npt.ArrayLike, teachers: float, clipping: Clipping = UNCLIPPED
@@ -144,6 +145,7 @@ class SubsetTallies(Tallies):
     """
 
     __slots__ = ("_sets", "labels", "most", "teachers")
+    multilabel: ClassVar[bool] = True
 
     def __init__(
         self, counts: FloatArray, sets: ByteArray, teachers: int, labels: int, most: int | None

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ballotine.errors import ParameterError
+from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise
 from ballotine.privacy.events import Event
@@ -45,6 +45,15 @@ class Mechanism(ABC):
     @abstractmethod
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """Answers: a class number per query, or 0/1 per query and label; ABSTAIN for neither."""
+
+    def require(self, tallies: Tallies) -> None:
+        """Refuse tallies that it does not release from; asked before anything is paid for.
+
+        Of labels one ballot moves several counts, which is not what a vote for a class costs.
+        """
+        if tallies.multilabel != self.multilabel:
+            wanted = "labels" if self.multilabel else "votes for classes"
+            raise DataError(f"{self.name} needs counts of {wanted}, not of anything else")
 
     def tally(self, ballots: IntArray, classes: int) -> Tallies:
         """Count ballots of shape (queries, teachers), or (queries, teachers, labels)."""

@@ -106,6 +106,10 @@ class LabelVoting(Mechanism):
             raise DataError(f"ballots must hold an entry for each of {classes} labels")
         return LabelTallies.from_ballots(ballots, self.clipping)
 
+    def require(self, tallies: Tallies) -> None:
+        """Counting less strictly than is charged for would protect less than is promised."""
+        self._own(tallies)
+
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """Noise is drawn for every query and label alike, asked or not, answered or not."""
         counts, teachers = self._open(tallies, reason="releasing noisy bits of labels")
@@ -184,11 +188,14 @@ class LabelVoting(Mechanism):
         return self.dependencies.asked(answers)
 
     def _open(self, tallies: Tallies, reason: str) -> tuple[FloatArray, float]:
+        own = self._own(tallies)
+        return own.unlock(reason=reason), own.teachers
+
+    def _own(self, tallies: Tallies) -> LabelTallies:
         if not isinstance(tallies, LabelTallies) or tallies.clipping != self.clipping:
-            # Counting less strictly than is charged for would protect less than is promised.
             raise DataError(f"{self.name} needs tallies made by its own tally()")
         self._require_labels(tallies.classes)
-        return tallies.unlock(reason=reason), tallies.teachers
+        return tallies
 
     def _require_labels(self, labels: int) -> None:
         if self.dependencies is not None and self.dependencies.labels != labels:

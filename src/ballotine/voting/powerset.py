@@ -78,10 +78,14 @@ class PowersetVoting(Mechanism):
             raise DataError(f"ballots must hold an entry for each of {classes} labels")
         return SubsetTallies.from_ballots(ballots, self.tau)
 
+    def require(self, tallies: Tallies) -> None:
+        """Counts of sets, cut to as many labels as are charged for."""
+        self._own(tallies)
+
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
         """Each query draws as many numbers as it could need, whatever was cast."""
         reason = "releasing a noisy argmax over sets of labels"
-        subsets = self._require(tallies)
+        subsets = self._own(tallies)
         counts, sets = subsets.unlock(reason=reason), subsets.unlock_sets(reason=reason)
         order = _order(subsets.labels, self.tau)
         listed = counts > 0.0
@@ -120,14 +124,14 @@ class PowersetVoting(Mechanism):
     ) -> FloatArray:
         """Theorem 6 over all neighbours, sets without votes included; or the exact cost."""
         refuse_reach(self, reach)
-        subsets = self._require(tallies)
+        subsets = self._own(tallies)
         counts = subsets.unlock(reason="pricing a noisy argmax for the data holder")
         allowed = powerset.allowed_subsets(subsets.labels, self.tau)
         if bounds == "published":
             return _theorem6(counts, allowed, orders, self.sigma)
         return powerset.data_dependent(counts, allowed, orders, self.sigma)
 
-    def _require(self, tallies: Tallies) -> SubsetTallies:
+    def _own(self, tallies: Tallies) -> SubsetTallies:
         if not isinstance(tallies, SubsetTallies) or tallies.most != self.tau:
             raise DataError(f"{self.name} needs tallies made by its own tally()")
         return tallies

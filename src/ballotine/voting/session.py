@@ -242,7 +242,9 @@ class Session:
         return whole_numbers(votes)
 
     def _tallied(self, votes: Tallies | IntArray, turns: IntArray) -> Tallies:
-        return self.rules.plan.tally(votes, self.rules.classes, turns)
+        tallies = self.rules.plan.tally(votes, self.rules.classes, turns)
+        self.rules.mechanism.require(tallies)
+        return tallies
 
     def _granted(
         self, batch: list[bytes], votes: Tallies | IntArray, rows: Table, grant: Grant

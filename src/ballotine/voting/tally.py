@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from ballotine.errors import DataError
@@ -21,6 +23,7 @@ class Tallies(Private):
     """
 
     __slots__ = ()
+    multilabel: ClassVar[bool] = False
 
     def __init__(self, counts: FloatArray) -> None:
         numbers = numbers_of(counts)
