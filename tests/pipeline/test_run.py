@@ -12,7 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from ballotine import PateClassifier, Student
-from ballotine.errors import DataError, InsufficientBudgetError, LedgerTamperedError, RunFolderError
+from ballotine.errors import (
+    DataError,
+    InsufficientBudgetError,
+    LedgerTamperedError,
+    ParameterError,
+    RunFolderError,
+)
 from ballotine.ledger import Ledger, read_anchor, verify
 from ballotine.pipeline import Run, RunFile, RunFolder, create_folder, embedded, open_folder
 from ballotine.pipeline.estimators import make_estimator
@@ -158,7 +164,8 @@ def test_folders_are_never_overwritten(table: Path) -> None:
     [
         ("number = 20", "number = 700", DataError, "600 private records cannot fill 700"),
         ("epsilon = 6.0", "epsilon = 0.01", InsufficientBudgetError, "one costs ε = "),
-        ("threshold = 14.0", "threshold = 900.0", DataError, "at least two"),
+        ("threshold = 14.0", "threshold = 900.0", ParameterError, "no query can pass"),
+        ("threshold = 14.0", "threshold = 90.0", DataError, "at least two"),
         ('target = "label"', 'target = "lable"', DataError, "lable"),
     ],
 )

@@ -36,7 +36,7 @@ def as_real(value: float, name: str) -> float:
     """Return a finite number, or say which parameter is none."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(f"{name} must be a number") from None
     if not math.isfinite(number):
         raise ParameterError(f"{name} must be finite")

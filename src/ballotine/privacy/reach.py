@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from ballotine.errors import ParameterError
+
+SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+"""Beyond, some votes vanish beside the others."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +23,10 @@ class Reach:
     teachers: int = 1
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.weight) and self.weight > 0):
-            raise ParameterError(f"a vote's weight must be positive and finite, got {self.weight}")
+        if not SMALLEST_WEIGHT <= self.weight <= LARGEST_WEIGHT:  # refuses NaN, too
+            raise ParameterError(
+                f"a vote's weight must be positive, from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
+            )
         if self.teachers < 1:
             raise ParameterError(f"a record is seen by at least one teacher, got {self.teachers}")
 

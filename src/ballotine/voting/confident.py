@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from ballotine.errors import ParameterError
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy import exact, published
@@ -17,7 +15,11 @@ from ballotine.privacy.events import Event, GaussianCheck
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.gnmax import PRICING, argmax_event, noisy_argmax
-from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.mechanism import (
+    Bounds,
+    Mechanism,
+    require_threshold,
+)
 from ballotine.voting.tally import Tallies
 
 
@@ -42,8 +44,12 @@ class ConfidentGNMax(Mechanism):
     def __post_init__(self) -> None:
         positive(self.sigma)
         positive(self.sigma_threshold)
-        if not math.isfinite(self.threshold):
-            raise ParameterError(f"the threshold must be finite, got {self.threshold}")
+        require_threshold(self.threshold)
+
+    @property
+    def checks(self) -> tuple[tuple[float, float], ...]:
+        """Of the largest count."""
+        return ((self.threshold, self.sigma_threshold),)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """A check and, at worst, a noisy argmax."""

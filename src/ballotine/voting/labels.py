@@ -19,6 +19,7 @@ from ballotine.privacy.multilabel import Norm
 from ballotine.privacy.multilabel.ballots import scales
 from ballotine.privacy.powerset import allowed_subsets
 from ballotine.privacy.private import Private, Sealed
+from ballotine.privacy.reach import LARGEST_WEIGHT, SMALLEST_WEIGHT
 from ballotine.types import FloatArray
 from ballotine.voting.tally import Tallies
 
@@ -81,6 +82,10 @@ class Clipping:
 
     def __post_init__(self) -> None:
         scales(1, self.tau, self.norm)
+        if self.tau is not None and not SMALLEST_WEIGHT <= self.tau <= LARGEST_WEIGHT:
+            raise ParameterError(
+                f"tau must lie between {SMALLEST_WEIGHT:g} and {LARGEST_WEIGHT:g} votes"
+            )
 
     def scales(self, labels: int) -> FloatArray:
         """What a ballot that names 0, 1, …, k labels counts for each of them."""

@@ -23,6 +23,12 @@ Bounds = Literal["published", "tight", "exact"]
 """Which analysis prices a release: the papers' (two-sided), data-independent, or exact."""
 
 
+MOST_VOTES = 1e15
+"""Beyond, counts are no whole numbers any more in floating point."""
+FARTHEST = 10.0
+"""Standard deviations that no noise of ours reaches: 64 random bits end at 9.2."""
+
+
 @dataclass(frozen=True)
 class Mechanism(ABC):
     """A frozen set of parameters; the engine, the planner and the ledger use only this.
@@ -75,6 +81,21 @@ class Mechanism(ABC):
             return PrivateCosts(self._tight(answers, tallies.classes, orders, reach))
         return PrivateCosts(self._data_dependent(tallies, answers, orders, bounds, reach))
 
+    @property
+    def checks(self) -> tuple[tuple[float, float], ...]:
+        """The votes that each check asks for, and the standard deviation of its noise."""
+        return ()
+
+    def require_votes(self, votes: float) -> None:
+        """Refuse checks that cost privacy and that so many votes can never pass."""
+        for threshold, sigma in self.checks:
+            if threshold > votes + FARTHEST * sigma:
+                raise ParameterError(
+                    f"no query can pass a threshold of {threshold:.6g}: all votes together are "
+                    f"{votes:.6g}, and the noise of the check has σ = {sigma:.6g}; choose a "
+                    "smaller threshold"
+                )
+
     def describe(self) -> str:
         """Canonical text of name and parameters; part of what makes a query the same."""
         return json.dumps({"mechanism": self.name, **asdict(self)}, sort_keys=True)
@@ -113,3 +134,9 @@ def refuse_reach(mechanism: Mechanism, reach: Reach) -> None:
             f"{mechanism.name} has no cost for weighted or shared votes; "
             "use gnmax or confident-gnmax with individual budgets"
         )
+
+
+def require_threshold(threshold: float) -> None:
+    """Refuse a threshold that is no number of votes."""
+    if not -MOST_VOTES <= threshold <= MOST_VOTES:  # refuses NaN, too
+        raise ParameterError(f"a threshold is a number of votes, at most {MOST_VOTES:g} of them")

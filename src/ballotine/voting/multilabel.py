@@ -14,7 +14,6 @@ docs/proofs/clipped-ballots.md.
 
 from __future__ import annotations
 
-import math
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
@@ -34,7 +33,12 @@ from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
 from ballotine.voting.dependencies import Dependencies
 from ballotine.voting.label_costs import Check, LabelCosts
 from ballotine.voting.labels import Clipping, LabelTallies
-from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
+from ballotine.voting.mechanism import (
+    Bounds,
+    Mechanism,
+    refuse_reach,
+    require_threshold,
+)
 from ballotine.voting.tally import Tallies
 
 
@@ -67,8 +71,12 @@ class LabelVoting(Mechanism):
             raise ParameterError("threshold and sigma_threshold come together, or not at all")
         if self.check is not None:
             positive(self.check.sigma)
-            if not math.isfinite(self.check.threshold):
-                raise ParameterError(f"the threshold must be finite, got {self.threshold}")
+            require_threshold(self.check.threshold)
+
+    @property
+    def checks(self) -> tuple[tuple[float, float], ...]:
+        """Of every label's larger count."""
+        return () if self.check is None else ((self.check.threshold, self.check.sigma),)
 
     @property
     def check(self) -> Check | None:

@@ -6,10 +6,12 @@ comes out of here may be released. The ledger, the guarantee and the report say 
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from ballotine.errors import InsufficientBudgetError
 from ballotine.ledger.answers import Answer, as_answers
 from ballotine.noise import QueryNoise
 from ballotine.privacy.orders import DEFAULT_ORDERS
@@ -55,26 +57,55 @@ class PaperSession(Session):
             advance(sum(query not in stored for query in batch))
         known.update({query: self._seen[query] for query in first if query in self._seen})
 
+    def refusal(self) -> Exception:
+        """Why not a single query was answered."""
+        if self.ledger.spending().asked:
+            return super().refusal()
+        return InsufficientBudgetError(
+            "by the papers' analysis an answer to the first query costs more than the budget "
+            "allows; nothing was charged. Give a larger budget or use more noise",
+            requested=math.inf,
+            remaining=0.0,
+        )
+
     def _metered(self, batch: list[bytes], rows: Table, stored: dict[bytes, Answer]) -> None:
         votes = self._votes(rows)
         self._tallied(votes, np.arange(len(batch)))
+        if not self._seen and not self._begins(batch[0], rows[:1], stored):
+            self.stopped = True
+            return
         grant = self.ledger.reserve(batch, self.binding, run=self.run, seeded=self.noise.seeded)
         tallies = self._tallied(votes, grant.turns)
         drawn = self.rules.mechanism.release(tallies, QueryNoise(self.noise, grant.ids))
         for place, query in enumerate(grant.ids):
             if query in stored:
                 drawn[place] = stored[query]
-        head = self._affordable(tallies, drawn, grant.turns)
+        head = self._affordable(self._meter, tallies, drawn, grant.turns)
         self.stopped = head < len(batch)
         standing = self.ledger.record(grant, drawn[:head], self.realised, run=self.run)
         self._seen.update(zip(grant.ids[:head], as_answers(standing), strict=True))
 
-    def _affordable(self, tallies: Tallies, answers: IntArray, turns: IntArray) -> int:
+    def _begins(self, query: bytes, row: Table, stored: dict[bytes, Answer]) -> bool:
+        """Whether the budget pays for one answer: who cannot answer anything reserves nothing."""
+        if query in stored or self.ledger.pending([query]):
+            return True
+        spending = self.ledger.spending()
+        number = spending.number_of(self.binding)
+        turns = np.array([0 if number is None else spending.turns[number]])
+        labels = self.rules.classes if self.rules.mechanism.multilabel else None
+        answered = np.ones(1 if labels is None else (1, labels), dtype=np.int64)
+        meter = Meter(self.rules.plan, self.rules.bounds, DEFAULT_ORDERS)
+        tallies = self._tallied(self._votes(row), turns)
+        return self._affordable(meter, tallies, answered, turns) == 1
+
+    def _affordable(
+        self, meter: Meter, tallies: Tallies, answers: IntArray, turns: IntArray
+    ) -> int:
         """How many of these queries come before the first that a budget does not allow."""
-        costs = self._meter.add(tallies, answers, turns)
+        costs = meter.add(tallies, answers, turns)
         budgets = dict(self.ledger.terms.budgets)
         delta = self.ledger.budget.delta
-        readings = self._meter.readings(costs, delta, self.rules.conversion)
+        readings = meter.readings(costs, delta, self.rules.conversion)
         over = [
             reading.unlock(reason="stopping as the papers do") > budgets[name].epsilon
             for name, reading in readings.items()

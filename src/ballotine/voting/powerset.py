@@ -38,6 +38,10 @@ _MOST_CLASSES = 1 << 62
 _SPARE_BITS = 128
 
 
+MOST_LABELS = 10**9
+"""More than anybody has."""
+
+
 @dataclass(frozen=True)
 class PowersetVoting(Mechanism):
     """Answer with the set of labels that wins a noisy argmax over all allowed sets.
@@ -57,8 +61,10 @@ class PowersetVoting(Mechanism):
     def __post_init__(self) -> None:
         positive(self.sigma)
         if self.tau is not None:
-            if not (float(self.tau).is_integer() and self.tau >= 1):
-                raise ParameterError("tau must be a whole number of labels, at least 1")
+            if not (1 <= self.tau <= MOST_LABELS and float(self.tau).is_integer()):
+                raise ParameterError(
+                    f"tau must be a whole number of labels, from 1 to {MOST_LABELS}"
+                )
             object.__setattr__(self, "tau", int(self.tau))
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:

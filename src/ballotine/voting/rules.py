@@ -47,6 +47,7 @@ class Rules:
             raise ParameterError("the fixed mode, and no other, needs a number of queries")
         if self.queries is not None and self.queries < 1:
             raise ParameterError("the fixed mode needs the number of queries, beforehand")
+        self.mechanism.require_votes(self.plan.votes)
         if self.mode is not Mode.FIXED:
             self.promise()
         elif self.plan.individual or math.isfinite(self.plan.groups[0].epsilon):

@@ -116,6 +116,11 @@ class Plan:
         return sum(table.voters for table in self._tables())
 
     @property
+    def votes(self) -> float:
+        """What all ballots on one query weigh together."""
+        return sum(table.voters * table.weight for table in self._tables())
+
+    @property
     def standard(self) -> bool:
         """Whether this is PATE without individual budgets: one teacher, one vote, always."""
         return all(g.reach == ONE_VOTE and g.voters == self.teachers for g in self.groups)
