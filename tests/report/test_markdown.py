@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -45,6 +45,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 
 @given(st.text(max_size=60) | st.text(MARKS, max_size=30))
+@example("\x1b #\r0")
 @settings(max_examples=300, deadline=None)
 def test_literal_text_comes_back_as_it_was(text: str) -> None:
     ((_, row),) = tables(f"| a | b |\n| --- | --- |\n| {literal(text)} | end |\n")

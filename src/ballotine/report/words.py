@@ -23,7 +23,8 @@ _Z95 = 1.959963984540054
 
 def tidy(value: object, limit: int = _PARAGRAPH) -> str:
     """Text on one line without anything that acts on a terminal or turns the reading direction."""
-    return printable(" ".join(str(value)[: 4 * limit].split()), limit)
+    line = printable(" ".join(str(value)[: 4 * limit].split()), limit)
+    return " ".join(line.split())  # what was taken out may have left blanks side by side
 
 
 def name(value: object, limit: int = _NAME) -> str:
