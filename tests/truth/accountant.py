@@ -59,14 +59,14 @@ class Query:
         weights: how far each teacher's ballot moved a count; 0 where it was not counted.
         ballots: what each teacher voted; empty with several labels.
         tally: the counts.
-        answered: False where the mechanism abstained.
+        answered: how many answers it gave: 0 where the mechanism abstained, up to one per label.
     """
 
     rule: Rule
     weights: Weights
     ballots: tuple[int, ...]
     tally: Weights
-    answered: bool
+    answered: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,18 @@ class Paid:
     rule: Rule
     own: Weights
     others: Weights
-    answered: bool
+    answered: int
+
+
+@dataclass(frozen=True)
+class Round:
+    """One noised sum of clipped moves, in which a record's teacher moves by up to twice the clip.
+
+    Attributes:
+        multiplier: the deviation of the noise on each weight, in clips.
+    """
+
+    multiplier: float
 
 
 @dataclass(frozen=True)
@@ -86,41 +97,41 @@ class PaidByVotes:
     rule: Rule
     tally: Weights
     own: tuple[tuple[int, float], ...]
-    answered: bool
+    answered: int
 
 
 class Record:
     """What was released about one record, as a sum."""
 
     def __init__(self) -> None:
-        self.worst: Counter[Paid] = Counter()
+        self.worst: Counter[Paid | Round] = Counter()
         self.cast: Counter[PaidByVotes] = Counter()
 
-    def add(self, query: Query, teachers: list[int]) -> None:
-        """Count a query; ``teachers`` hold the record."""
+    def add(self, query: Query, teachers: list[int], times: int = 1) -> None:
+        """Count a query, or with −1 take one back; ``teachers`` hold the record."""
         own = [t for t in teachers if query.weights[t] > 0]
         if not own:
             return
         others = [w for t, w in enumerate(query.weights) if w > 0 and t not in own]
         mine = tuple(sorted(_round(query.weights[t]) for t in own))
         rest = tuple(sorted(_round(w) for w in others))
-        self.worst[Paid(query.rule, mine, rest, query.answered)] += 1
+        self.worst[Paid(query.rule, mine, rest, query.answered)] += times
         if query.ballots:
             moves = tuple(sorted((query.ballots[t], _round(query.weights[t])) for t in own))
             tally = tuple(_round(count) for count in query.tally)
-            self.cast[PaidByVotes(query.rule, tally, moves, query.answered)] += 1
+            self.cast[PaidByVotes(query.rule, tally, moves, query.answered)] += times
 
     def epsilon(self, delta: float) -> float:
         """A lower bound of what these releases cost at their worst tallies."""
-        return _converted(frozenset(self.worst.items()), delta)
+        return _converted(frozenset((+self.worst).items()), delta)
 
     def epsilon_of_votes(self, delta: float) -> float:
         """A lower bound of what they cost with the votes that were cast."""
-        return _converted(frozenset(self.cast.items()), delta)
+        return _converted(frozenset((+self.cast).items()), delta)
 
 
 @lru_cache(maxsize=1 << 14)
-def _converted(paid: frozenset[tuple[Paid | PaidByVotes, int]], delta: float) -> float:
+def _converted(paid: frozenset[tuple[Paid | PaidByVotes | Round, int]], delta: float) -> float:
     if not paid:
         return 0.0
     curve = sum((times * cost(one) for one, times in paid), np.zeros(len(ORDERS)))
@@ -132,8 +143,10 @@ def _converted(paid: frozenset[tuple[Paid | PaidByVotes, int]], delta: float) ->
 
 
 @lru_cache(maxsize=1 << 14)
-def cost(paid: Paid | PaidByVotes) -> Curve:
-    """The curve of one query for one record."""
+def cost(paid: Paid | PaidByVotes | Round) -> Curve:
+    """The curve of one query, or round, for one record."""
+    if isinstance(paid, Round):  # a Gaussian moved by two of its clips
+        return _ROUNDING * 2.0 * ORDERS / paid.multiplier**2
     pairs = _cast_pairs(paid) if isinstance(paid, PaidByVotes) else _worst_pairs(paid)
     curves = [_two_sided(paid.rule, here, there, paid) for here, there in pairs]
     worst: Curve = np.max(curves, axis=0) * _ROUNDING
@@ -144,9 +157,7 @@ def cost(paid: Paid | PaidByVotes) -> Curve:
 def _worst_pairs(paid: Paid) -> list[tuple[Weights, Weights]]:
     """The other voters split between two classes in every way; the record's own votes move."""
     moved, total = sum(paid.own), sum(paid.others)
-    empty = (0.0,) * (paid.rule.classes - 2)
-    if paid.rule.name in ("binary", "clipped"):
-        empty = ()
+    empty = (0.0,) * (_cells(paid.rule) - 2)
     pairs = []
     for first in _sums(paid.others):
         here = (moved + first, total - first, *empty)
@@ -178,31 +189,47 @@ def _cast_pairs(paid: PaidByVotes) -> list[tuple[Weights, Weights]]:
 def _two_sided(rule: Rule, here: Weights, there: Weights, paid: Paid | PaidByVotes) -> Curve:
     """The larger direction, of what was released: check and answer, or the whole at once."""
     if isinstance(paid, PaidByVotes) and rule.name == "confident-gnmax":
-        laws = [(_whole(rule, here), _whole(rule, there))]
+        laws = [(1, _whole(rule, here), _whole(rule, there))]
     else:
         laws = _released(rule, here, there, answered=paid.answered)
-    times = rule.classes if rule.name == "binary" else 1
-    forth = sum((renyi(p, q, ORDERS)[0] for p, q in laws), np.zeros(len(ORDERS)))
-    back = sum((renyi(q, p, ORDERS)[0] for p, q in laws), np.zeros(len(ORDERS)))
-    return times * np.maximum(forth, back)
+    forth = sum((n * renyi(p, q, ORDERS)[0] for n, p, q in laws), np.zeros(len(ORDERS)))
+    back = sum((n * renyi(q, p, ORDERS)[0] for n, p, q in laws), np.zeros(len(ORDERS)))
+    return np.maximum(forth, back)
 
 
 def _released(
-    rule: Rule, here: Weights, there: Weights, *, answered: bool
-) -> list[tuple[Curve, Curve]]:
+    rule: Rule, here: Weights, there: Weights, *, answered: int
+) -> list[tuple[int, Curve, Curve]]:
+    """How often each law was drawn from, under both tallies.
+
+    Of labels the record's ballot moves each by as much, and the others may be split alike.
+    """
     if rule.name == "lnmax":
-        return [(laplace.argmax_law(here, rule["gamma"]), laplace.argmax_law(there, rule["gamma"]))]
-    sigma = rule["sigma"]
-    answer = (gaussian.argmax_law(here, sigma), gaussian.argmax_law(there, sigma))
-    if rule.name in ("gnmax", "binary"):
-        return [answer]
-    assert rule.name == "confident-gnmax", rule.name
-    check = (_check(rule, here), _check(rule, there))
-    return [check, answer] if answered else [check]
+        gamma = rule["gamma"]
+        return [(1, laplace.argmax_law(here, gamma), laplace.argmax_law(there, gamma))]
+    assert rule.name in _KNOWN, rule.name
+    sigma, asked = rule["sigma"], rule.classes if rule.name in _BY_LABEL else 1
+    checked = "threshold" in dict(rule.parameters)
+    times = answered if checked else asked
+    laws = [(times, gaussian.argmax_law(here, sigma), gaussian.argmax_law(there, sigma))]
+    return [*laws, (asked, _check(rule, here), _check(rule, there))] if checked else laws
+
+
+_BY_LABEL = ("binary", "clipped")
+_KNOWN = ("gnmax", "confident-gnmax", "interactive-gnmax", "powerset", *_BY_LABEL)
+
+
+def _cells(rule: Rule) -> int:
+    """How many counts there are: of classes, of sets, of a label and of its absence."""
+    if rule.name in _BY_LABEL:
+        return 2
+    return 1 << rule.classes if rule.name == "powerset" else rule.classes
 
 
 def _check(rule: Rule, counts: Weights) -> Curve:
-    return log_bit((max(counts) - rule["threshold"]) / rule["sigma_threshold"])
+    # A student that knows nothing expects as many votes for every class.
+    expected = sum(counts) / rule.classes if rule.name == "interactive-gnmax" else 0.0
+    return log_bit((max(counts) - expected - rule["threshold"]) / rule["sigma_threshold"])
 
 
 def _whole(rule: Rule, counts: Weights) -> Curve:

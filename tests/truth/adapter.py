@@ -3,7 +3,8 @@
 Everything is watched from outside. At the step that counts ballots each teacher's ballot is
 flipped in turn, and how far the counts move is that teacher's weight; what a plan says about
 itself is not asked. An answer counts as released once it stands in a ledger, because whoever asks
-again is given it for nothing; one that was drawn and then lost does not.
+again is given it for nothing; one that was drawn and then lost is told apart. Now and then another
+process is faster and records its own answers first, and checkpoints come often.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.ledger import Grant, Ledger
+from ballotine.ledger import Grant, Ledger, book
+from ballotine.ledger.answers import as_answers
 from ballotine.noise import SecureNoise
 from ballotine.privacy import smooth
 from ballotine.teachers.ensemble import Ensemble
@@ -26,16 +28,22 @@ from ballotine.voting import (
     GNMax,
     LNMax,
     Plan,
+    PowersetVoting,
     Session,
     Tallies,
     publication,
 )
+from ballotine.voting.labels import SubsetTallies
 from ballotine.voting.multilabel import LabelVoting
 from tests.truth.accountant import Query, Rule
 
 BATCH = 2
 """Queries that are reserved together: few, so that an interruption finds some done."""
 STAGES = ("ballots", "count", "reserve", "draw", "release", "between")
+RIVALS = 0.1
+"""How often another process records its answers to the same queries first."""
+OFTEN = 5
+"""Entries between checkpoints."""
 LOOKING = "the harness of a record's truth"
 
 Release = Callable[..., Any]
@@ -68,10 +76,11 @@ class Watch:
 
     def __init__(self, seed: int) -> None:
         self._counted: dict[int, tuple[Any, Any, Any, int, Any]] = {}
-        self._drawn: list[Query] = []
-        self._stands: list[Query] = []
+        self._granted: list[bytes] = []
+        self._drawn: dict[bytes, Query] = {}
+        self._stands: dict[bytes, Query] = {}
         self._trap: tuple[str, int, type[BaseException]] | None = None
-        self._random = random.Random(seed)
+        self._random, self._rivals = random.Random(seed), random.Random(~seed)
 
     def trap(self, stage: str, after: int, error: type[BaseException]) -> None:
         """Raise at that stage, after it was passed so many times."""
@@ -81,10 +90,20 @@ class Watch:
         """Forget the trap."""
         self._trap = None
 
-    def released(self) -> list[Query]:
+    def released(self) -> dict[bytes, Query]:
         """The queries answered since the last look."""
-        found, self._stands = self._stands, []
+        found, self._stands = self._stands, {}
         return found
+
+    def lost(self) -> dict[bytes, Query]:
+        """The queries that were drawn for since the last look and never recorded."""
+        found, self._drawn = self._drawn, {}
+        return found
+
+    def grants(self, grant: Grant) -> None:
+        """What may be drawn for next."""
+        self._granted = grant.ids
+        self.passes("reserve")
 
     def passes(self, stage: str) -> None:
         """Called at every stage."""
@@ -116,41 +135,62 @@ class Watch:
         table = tallies.unlock(reason=LOOKING)
         weights = weights_of(plan, votes, classes, turns)
         several, rule = mechanism.multilabel, rule_of(mechanism.describe(), classes)
-        self._drawn = [
-            Query(
+        self._drawn |= {
+            name: Query(
                 rule,
                 tuple(weights[place].tolist()),
                 () if several else tuple(int(v) for v in votes[place]),
                 tuple(float(n) for n in table[place]),
-                bool((np.atleast_1d(answer) >= 0).any()),
+                int(np.count_nonzero(np.atleast_1d(answer) >= 0)),
             )
-            for place, answer in enumerate(answers)
-        ]
+            for place, (name, answer) in enumerate(zip(self._granted, answers, strict=True))
+        }
         self.passes("release")
         return answers
 
     def records(self, ledger: Ledger, grant: Grant, answers: Any, *more: Any, **named: Any) -> Any:
         """Record as asked; what was not there before and is there now was released."""
-        drawn, self._drawn = self._drawn, []
-        before = ledger.lookup(list(grant.ids))
+        asked = grant.ids[: len(answers)]
+        before = ledger.lookup(asked)
+        if self._rivals.random() < RIVALS:
+            _record(ledger, grant, _others(answers), *more, **named)
         standing = _record(ledger, grant, answers, *more, **named)
-        pairs = zip(grant.ids, drawn, strict=True)
-        self._stands += [query for name, query in pairs if name not in before]
+        kept = ledger.lookup(asked)
+        assert as_answers(standing) == [kept[name] for name in asked], "what leaves is what stands"
+        drawn = {name: self._drawn.pop(name) for name in asked}
+        self._stands |= {name: query for name, query in drawn.items() if name not in before}
         self.passes("between")
         return standing
 
 
 def weights_of(plan: Plan, votes: Any, classes: int, turns: Any) -> Any:
     """How far each teacher's ballot moves the counts: flip one after the other, and see."""
-    table = _tally(plan, votes, classes, turns).unlock(reason=LOOKING)
+    table = _counts(_tally(plan, votes, classes, turns))
     weights = np.zeros(votes.shape[:2])
     for teacher in range(votes.shape[1]):
         flipped = votes.copy()
         mine = votes[:, teacher]
         flipped[:, teacher] = 1 - mine if plan.mechanism.multilabel else (mine + 1) % classes
-        moved = _tally(plan, flipped, classes, turns).unlock(reason=LOOKING)
+        moved = _counts(_tally(plan, flipped, classes, turns))
         weights[:, teacher] = np.abs(moved - table).max(axis=1)
     return weights
+
+
+def _counts(tallies: Tallies) -> Any:
+    """The counts; those of sets of labels at the place of their set."""
+    counts = tallies.unlock(reason=LOOKING)
+    if not isinstance(tallies, SubsetTallies):
+        return counts
+    places = tallies.unlock_sets(reason=LOOKING)[:, :, 0]
+    table = np.zeros((len(counts), 256))
+    for row, (listed, votes) in enumerate(zip(places, counts, strict=True)):
+        np.add.at(table[row], listed, votes)
+    return table
+
+
+def _others(answers: Any) -> Any:
+    """Other answers to the same queries; an abstention stays one."""
+    return np.where(answers >= 0, answers == 0, answers).astype(np.int64)
 
 
 def rule_of(described: str, classes: int) -> Rule:
@@ -175,7 +215,7 @@ def watching(seed: int) -> Iterator[Watch]:
 
     def reserve(self: Ledger, *given: Any, **named: Any) -> Grant:
         grant = _reserve(self, *given, **named)
-        watch.passes("reserve")
+        watch.grants(grant)
         return grant
 
     def record(self: Ledger, *given: Any, **named: Any) -> Any:
@@ -194,7 +234,8 @@ def watching(seed: int) -> Iterator[Watch]:
         put(Ledger, "reserve", reserve)
         put(Ledger, "record", record)
         put(Ledger, "publish", publish)
-        for kind in (GNMax, ConfidentGNMax, LNMax, LabelVoting):
+        put(book, "BETWEEN_CHECKPOINTS", OFTEN)
+        for kind in (GNMax, ConfidentGNMax, LNMax, LabelVoting, PowersetVoting):
             put(kind, "release", _drawing(kind.release, watch))
         put(Ensemble, "ballots", _voting(Ensemble.ballots, watch))
         put(SecureNoise, "words", words)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ballotine import Budget, ConfidentGNMax, GNMax
-from ballotine.voting import BinaryVoting, LNMax
+from ballotine.voting import BinaryVoting, ClippedVoting, LNMax, PowersetVoting
 from ballotine.voting.individual import Upsampling, Vanishing, Weighting
 
 RECORDS, LABELS, FIXED = 24, 2, 6
@@ -18,6 +18,8 @@ FEW, ROWS = 12, 12
 """Files of so many teachers or fewer hold as many rows as fixed mode asks for; others more."""
 DELTA = 1e-5
 GROUPS = {"low": 4.0, "high": 10.0}
+SEVERAL = ("binary", "binary-checked", "clipped", "powerset")
+"""Mechanisms of several labels."""
 SCHEMES = {"weighting": Weighting, "upsampling": Upsampling, "vanishing": Vanishing}
 
 
@@ -70,12 +72,17 @@ def mechanism_of(settings: Settings) -> Any:
         "confident": ConfidentGNMax(3.0, settings.teachers / 2.0, 4.0),
         "lnmax": LNMax(0.25),
         "binary": BinaryVoting(6.0),
+        "binary-checked": BinaryVoting(
+            6.0, threshold=settings.teachers / 2.0 + 1.0, sigma_threshold=6.0
+        ),
+        "clipped": ClippedVoting(6.0, tau=1.0),
+        "powerset": PowersetVoting(4.0),
     }[settings.mechanism]
 
 
 def parameters_of(settings: Settings, classes: int, ledger: Path | None) -> dict[str, Any]:
     """The parameters of an estimator."""
-    several = settings.mechanism.startswith("binary")
+    several = settings.mechanism in SEVERAL
     free = settings.scheme is not None or settings.mode == "fixed"
     kind = LabelTeacher if several else Teacher
     return {

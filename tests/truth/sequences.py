@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from tests.truth.adapter import STAGES, InjectedError, watching
-from tests.truth.cast import FIXED, Settings
+from tests.truth.cast import FIXED, SEVERAL, Settings
 from tests.truth.world import FalseClaimError, Scope, Thing, World
 
 PLAIN = ("gnmax", "gnmax-quiet", "gnmax-loud", "confident", "lnmax")
@@ -29,6 +29,8 @@ class Drawn:
         self.rng, self.world = np.random.default_rng([seed, 1]), world
         self.scheme = self.pick(SCHEMES)
         self.mode = "fixed" if self.scheme is None and self.chance(0.5) else "strict"
+        if self.scheme is None and self.mode == "strict" and self.chance(0.1):
+            self.mode = "paper"
         # With few teachers the ceiling is smaller than anything that could be published.
         self.only_votes = self.mode == "fixed" and self.chance(0.7)
         shared = self.only_votes or self.chance(0.75)
@@ -50,6 +52,7 @@ class Drawn:
         world, thing = self.world, self.pick(self.world.things)
         votes = self.scope.path is not None and self.scheme != "upsampling"
         weights = {"label": 30, "fit": 20, "series": 10, "vote": 24 * votes, "again": 8, "copy": 8}
+        weights["void"] = 4
         match self.draw(weights):
             case "label":
                 self.perhaps_interrupted(lambda: world.label(thing, self.rows()))
@@ -67,6 +70,8 @@ class Drawn:
                 self.perhaps_interrupted(lambda: world.label(other, self.rows()))
             case "copy":
                 self.copy(thing)
+            case "void":
+                world.void(thing)
 
     def series(self, thing: Thing) -> None:
         """Small runs, each with teachers of its own."""
@@ -84,14 +89,14 @@ class Drawn:
         settings = self.near(self.usual)
         if self.only_votes:
             settings = replace(settings, agree=self.chance(0.5))
-        if settings.mechanism == "binary":
+        if settings.mechanism in SEVERAL:
             settings = replace(settings, mechanism="gnmax")
         number = self.number
         self.perhaps_interrupted(lambda: self.world.vote(self.scope, settings, number))
 
     def copy(self, thing: Thing) -> None:
         if self.chance(0.5):
-            self.world.pickle(thing)
+            self.world.pickle(thing) if self.chance(0.5) else self.world.fork(thing, self.rows())
             return
         self.world.clone(thing)
         last = self.world.things[-1]
@@ -106,9 +111,8 @@ class Drawn:
             return Settings(self.pick(FIXED_ONES), None, "fixed", number, agree=self.chance(0.6))
         if self.scheme is not None:
             return Settings(self.pick(WEIGHED), self.scheme, "strict", max(8, teachers))
-        several = self.chance(0.15)
-        mechanism = "binary" if several else self.pick(PLAIN)
-        return Settings(mechanism, None, "strict", teachers, float(self.pick((3.0, 20.0))))
+        mechanism = self.pick(SEVERAL if self.chance(0.6) else PLAIN)
+        return Settings(mechanism, None, self.mode, teachers, float(self.pick((3.0, 20.0))))
 
     def near(self, settings: Settings) -> Settings:
         """The same, or with something changed."""
@@ -116,14 +120,15 @@ class Drawn:
             palette = WEIGHED if settings.scheme else PLAIN
             if settings.mode == "fixed":
                 palette = FIXED_ONES
-            if settings.mechanism != "binary":
-                settings = replace(settings, mechanism=self.pick(palette))
+            if settings.mechanism in SEVERAL:
+                palette = SEVERAL
+            settings = replace(settings, mechanism=self.pick(palette))
         if self.chance(0.4):
             settings = replace(settings, agree=not settings.agree)
         if self.chance(0.15) and self.scope.path is not None:  # of a file, seeds are safe
             settings = replace(settings, seed=self.pick((None, 1, 2)))
         if self.chance(0.08) and settings.scheme is None:
-            other = "strict" if settings.mode == "fixed" else "fixed"
+            other = self.pick(tuple({"strict", "fixed", "paper"} - {settings.mode}))
             settings = replace(settings, mode=other, epsilon=20.0)
         if self.chance(0.08) and settings.mode == "strict" and settings.mechanism in WEIGHED:
             settings = replace(settings, scheme=self.pick((None, "weighting", "vanishing")))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ballotine import GNMax
-from tests.truth.adapter import watching
+from tests.truth.adapter import InjectedError, watching
 from tests.truth.cast import Settings
 from tests.truth.world import FalseClaimError, Scope, World
 
@@ -78,6 +79,32 @@ def test_a_clone_answers_for_the_same_records(world: World) -> None:
     last = world.things[-1]
     world.fit(last, settings)
     world.label(last, [3])
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, InjectedError])
+def test_what_was_drawn_and_lost_stays_charged(
+    world: World, shared: Scope, error: type[BaseException]
+) -> None:
+    """Whoever killed the process may have seen it; and the holder cannot void it."""
+    world.classes, world.y = 2, world.y % 2
+    settings = Settings("gnmax", epsilon=20.0, teachers=12)
+    thing = world.make(settings, shared)
+    world.fit(thing, settings)
+    for row in range(0, 12, 2):
+        work = partial(world.label, thing, [row, row + 1])
+        world.interrupted(work, "release", 0, error)
+        world.void(thing)
+    assert len(shared.lost) == 12
+    world.label(thing, list(range(12)))
+    assert not shared.lost
+
+
+def test_a_copy_spends_what_the_original_answers_for(world: World) -> None:
+    settings = Settings("gnmax", epsilon=20.0)
+    thing = world.make(settings, Scope(None))
+    world.fit(thing, settings)
+    world.label(thing, [0, 1, 2])
+    world.fork(thing, [3, 4, 5, 6, 7])
 
 
 def test_a_charge_that_is_too_small_is_found(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.truth.cast import SEVERAL
 from tests.truth.sequences import FIXED_ONES, PLAIN, SCHEMES, run
 
 SEQUENCES, PARTS = 500, 4
@@ -11,7 +12,8 @@ MUST_HAPPEN = (
     *("fit", "label", "vote file", "clone", "pickle", ": interrupted", "seed=1", "mode='fixed'"),
     *("(sanitised)", "(conditional)", "(data-independent)"),
     *(f"scheme='{scheme}'" for scheme in SCHEMES if scheme),
-    *(f"mechanism='{name}'" for name in {*PLAIN, *FIXED_ONES, "binary"}),
+    *(f"mechanism='{name}'" for name in {*PLAIN, *FIXED_ONES, *SEVERAL}),
+    *("mode='paper'", "(not releasable)", "fork", "void"),
 )
 """Steps that are not refused, and kinds of ε that are printed, in every part."""
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from ballotine import Kind, PateClassifier
 from ballotine.data.ballots import open_votes
 from ballotine.errors import BallotineError
-from ballotine.ledger import Mode
+from ballotine.ledger import Ledger, Mode
 from ballotine.noise import SecureNoise
 from ballotine.voting import Plan, Rules
 from ballotine.voting.individual.saved import plan_saved
@@ -31,6 +31,7 @@ from tests.truth.cast import (
     LABELS,
     RECORDS,
     ROWS,
+    SEVERAL,
     Settings,
     mechanism_of,
     parameters_of,
@@ -54,18 +55,37 @@ class Scope:
         records: what was released about each record.
         groups: the group of each record, as it was told last.
         marks: what happened here, for telling falsehoods apart.
+        lost: queries that were drawn for and never kept, with who held which record then.
+        paper: whether private votes have decided when to stop.
     """
 
     path: Path | None
     records: list[Record] = field(default_factory=lambda: [Record() for _ in range(RECORDS)])
     groups: list[str] = field(default_factory=list)
     marks: set[str] = field(default_factory=set)
+    lost: dict[bytes, tuple[Query, Sequence[Sequence[int]]]] = field(default_factory=dict)
+    paper: bool = False
 
-    def add(self, released: list[Query], teachers: Sequence[Sequence[int]]) -> None:
-        """Count what was handed out; ``teachers`` are those of each record."""
-        for query in released:
-            for record, held in zip(self.records, teachers, strict=True):
-                record.add(query, list(held))
+    def add(self, watch: Watch, teachers: Sequence[Sequence[int]], mode: str) -> None:
+        """Count what was handed out; ``teachers`` are those of each record.
+
+        What was drawn for and then lost counts too, because a killed process may have shown it;
+        but once, for whoever asks again draws under the same reservation.
+        """
+        released = watch.released()
+        self.paper |= mode == "paper" and bool(released)
+        for name, query in released.items():
+            if name in self.lost:
+                self._count(*self.lost.pop(name), -1)
+            self._count(query, teachers)
+        for name, query in watch.lost().items():
+            if name not in self.lost:
+                self.lost[name] = (query, teachers)
+                self._count(query, teachers)
+
+    def _count(self, query: Query, teachers: Sequence[Sequence[int]], times: int = 1) -> None:
+        for record, held in zip(self.records, teachers, strict=True):
+            record.add(query, list(held), times)
 
 
 @dataclass(eq=False)
@@ -104,7 +124,7 @@ class World:
 
     def fit(self, thing: Thing, settings: Settings) -> None:
         """Fit, or fit again, perhaps with other settings or groups."""
-        several = settings.mechanism.startswith("binary")
+        several = settings.mechanism in SEVERAL
         groups, order = self.groups if settings.scheme else None, self.order
         parameters = parameters_of(settings, self.classes, thing.scope.path)
 
@@ -137,7 +157,7 @@ class World:
             return
         what, asked = f"label {self._name(thing)} {rows}", self.public[rows]
         self._tried(what, lambda: thing.model.label(asked))
-        thing.scope.add(self.watch.released(), thing.holders)
+        thing.scope.add(self.watch, thing.holders, thing.settings.mode)
         self.check(thing)
 
     def vote(self, scope: Scope, settings: Settings, number: int) -> None:
@@ -156,7 +176,7 @@ class World:
 
         outcome: list[Any] = []
         self._tried(f"vote file {number} {settings}", lambda: outcome.append(work()))
-        scope.add(self.watch.released(), held)
+        scope.add(self.watch, held, settings.mode)
         if outcome:
             if settings.scheme:
                 told = ["" for _ in range(RECORDS)]
@@ -175,6 +195,18 @@ class World:
         if self._tried(f"pickle {self._name(thing)}", work, NO_COPY):
             self.check(thing)
 
+    def fork(self, thing: Thing, rows: list[int]) -> None:
+        """A copy is asked, and the original is the one that is looked at."""
+
+        def work() -> None:
+            pickle.loads(pickle.dumps(thing.model)).label(self.public[rows])
+
+        if thing.holders is None:
+            return
+        self._tried(f"fork {self._name(thing)} {rows}", work, NO_COPY)
+        thing.scope.add(self.watch, thing.holders, thing.settings.mode)
+        self.check(thing)
+
     def clone(self, thing: Thing) -> None:
         """A copy with the same parameters, which answers for the same records."""
 
@@ -182,6 +214,19 @@ class World:
             self.things.append(Thing(clone(thing.model), thing.settings, thing.scope))
 
         self._tried(f"clone {self._name(thing)}", work, NO_COPY)
+
+    def void(self, thing: Thing) -> None:
+        """The holder gives up what no noise was drawn for."""
+
+        def work() -> None:
+            if thing.scope.path is None:
+                thing.model.ledger_.void("the harness")
+                return
+            with Ledger.existing(thing.scope.path, write=True) as ledger:
+                ledger.void("the harness")
+
+        if thing.holders is not None and self._tried(f"void {self._name(thing)}", work):
+            self.check(thing)
 
     def interrupted(
         self, work: Callable[[], None], stage: str, after: int, error: type[BaseException]
@@ -207,7 +252,13 @@ class World:
 
     def _compare(self, scope: Scope, guarantee: Any) -> None:
         if guarantee.kind is Kind.NOT_RELEASABLE:
+            self.log[-1] += " (not releasable)"
             return
+        if scope.paper:
+            raise FalseClaimError(
+                "[paper] private votes decided when to stop, and an ε is printed\n"
+                + "\n".join(self.log)
+            )
         self.log[-1] += f" → ε = {guarantee.epsilon:.4f} ({guarantee.kind.value})"
         of_votes = guarantee.kind is Kind.SANITISED
         printed = {group.name: group.epsilon for group in guarantee.groups}
@@ -256,7 +307,8 @@ class World:
         if settings.mode == "fixed":
             free = Plan.standard_of(mechanism, teachers, DELTA)
             return Rules(free, self.classes, Mode.FIXED, rows)
-        return Rules(Plan.standard_of(mechanism, teachers, DELTA, settings.epsilon), self.classes)
+        plan = Plan.standard_of(mechanism, teachers, DELTA, settings.epsilon)
+        return Rules(plan, self.classes, Mode(settings.mode))
 
     def _written(
         self, number: int, settings: Settings, scope: Scope
