@@ -6,8 +6,6 @@ import json
 from random import Random
 from typing import Any
 
-import tomli_w
-
 from tests.fuzz import real
 from tests.fuzz.commands import LEDGER, Case
 from tests.fuzz.damage import (
@@ -21,6 +19,7 @@ from tests.fuzz.damage import (
     npy,
     npz,
     text,
+    toml,
     value,
 )
 
@@ -72,7 +71,7 @@ def run(draw: Random) -> Case:
     elif kind < 0.2:
         files["run.toml"] = text(draw)
     elif kind < 0.55:
-        files["run.toml"] = _toml(edited(content, draw))
+        files["run.toml"] = toml(edited(content, draw))
     else:
         files = _spoilt_data(files, content, draw)
     typed = ["run", "run.toml", "--quiet"]
@@ -105,7 +104,7 @@ def _spoilt_data(
         suffix, files[which] = _table(good, draw)
         content["data"][which] = f"{which}{suffix}"
         files[f"{which}{suffix}"] = files.pop(which)
-    return files | {"run.toml": _toml(content)}
+    return files | {"run.toml": toml(content)}
 
 
 def _table(marked: bytes, draw: Random) -> tuple[str, bytes]:
@@ -123,15 +122,6 @@ def _table(marked: bytes, draw: Random) -> tuple[str, bytes]:
         whole = npz({name: array(draw) for name in names}, packed=draw.random() < 0.5)
         return ".npz", damaged(whole, draw) if draw.random() < 0.3 else whole
     return draw.choice((".txt", "", ".csv.gz", ".PARQUET")), marked
-
-
-def _toml(content: Any) -> bytes:
-    def stripped(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {str(k): stripped(v) for k, v in part.items() if v is not None}
-        return [stripped(v) for v in part if v is not None] if isinstance(part, list) else part
-
-    return tomli_w.dumps(stripped(content)).encode("utf-8", "replace")
 
 
 def small(draw: Random) -> Case:

@@ -30,6 +30,8 @@ ROOM = 3 << 30
 
 LEDGER = "book.sqlite"
 UNFINISHED = (".partial", ".new")
+SPENDING = (("vote",), ("run",))
+PAID = ("charged_epsilon", "pending", "queries")
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,14 @@ def judge(case: Case) -> tuple[Ended, list[str]]:
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / path).write_bytes(content)
         before = _names(folder)
+        spends = case.arguments[:1] in SPENDING
+        paid = _paid(folder) if spends else {}
         ended = call(case.arguments)
         faults = _said(ended)
         if ended.code:
             faults += _left(folder, before, case.keeps)
-            # A ledger that lay there before may have paid for something already.
-            if case.arguments[:1] == ("vote",) and LEDGER not in case.files:
-                faults += _burnt(folder)
+            if spends and not _handed_out(folder, before):
+                faults += _burnt(paid, _paid(folder))
         return ended, faults
 
 
@@ -135,16 +138,30 @@ def _on_one_way(name: str, run: str) -> bool:
     return f"{name}/".startswith(f"{run}/") or f"{run}/".startswith(f"{name}/")
 
 
-def _burnt(folder: Path) -> list[str]:
-    """A vote that failed has spent nothing, if it left a ledger at all."""
-    if not (folder / LEDGER).is_file() or not (folder / LEDGER).stat().st_size:
-        return []
-    shown = call(("ledger", "show", LEDGER, "--json"))
-    if shown.code:
-        return []  # no terms yet, so no spending either
-    facts = json.loads(shown.out)
-    spent = {key: facts[key] for key in ("charged_epsilon", "pending", "queries") if facts[key]}
-    return [f"budget burnt: {spent}"] if spent else []
+def _paid(folder: Path) -> dict[str, dict[str, float]]:
+    """What each ledger that can be read has paid for, by its name."""
+    found = {}
+    for name in sorted(_names(folder)):
+        if _is_ledger(folder / name):
+            shown = call(("ledger", "show", name, "--json"))
+            facts = {} if shown.code else json.loads(shown.out)  # no terms yet: nothing paid
+            found[name] = {key: facts.get(key, 0) for key in PAID}
+    return found
+
+
+def _burnt(before: dict[str, dict[str, float]], after: dict[str, dict[str, float]]) -> list[str]:
+    """A command that failed has spent nothing."""
+    nothing = dict.fromkeys(PAID, 0)
+    return [
+        f"budget burnt: {spent}"
+        for name, facts in after.items()
+        if (spent := {k: v for k, v in facts.items() if v > before.get(name, nothing)[k]})
+    ]
+
+
+def _handed_out(folder: Path, before: set[str]) -> bool:
+    """Answers that lie in a run's folder were paid for with reason, whatever failed later."""
+    return any(name.endswith("answers.parquet") for name in _names(folder) - before)
 
 
 def _names(folder: Path) -> set[str]:

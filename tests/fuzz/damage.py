@@ -9,6 +9,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 MARK = "Qz7Alice9"
 """Stands for what is private: no output may hold it."""
@@ -16,6 +17,17 @@ MARK = "Qz7Alice9"
 NUMBERS = (
     *("nan", "inf", "-inf", "0", "-0.0", "-1", "1", "2", "0.5", "1e-5", "1e308", "1e309", "1e-320"),
     *("1e-9", "7", "40", "0x10", "1_0", "", " ", "９", "x", "1,5", "true", "9" * 30, "9" * 5000),
+    *(
+        "1e300",
+        "1e155",
+        "1e100",
+        "-1e308",
+        "1e18",
+        "9223372036854775808",
+        "1e-100",
+        "1e-300",
+        "5e-324",
+    ),
 )
 """What people and programs type where a number belongs."""
 
@@ -186,3 +198,14 @@ def _edit(tree: Any, draw: Random) -> None:
         else:
             place[key] = value(draw)
         return
+
+
+def toml(content: Any) -> bytes:
+    """A run file; TOML knows no null."""
+
+    def stripped(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {str(k): stripped(v) for k, v in part.items() if v is not None}
+        return [stripped(v) for v in part if v is not None] if isinstance(part, list) else part
+
+    return tomli_w.dumps(stripped(content)).encode("utf-8", "replace")

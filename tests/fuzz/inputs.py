@@ -6,19 +6,21 @@ from collections.abc import Callable
 from random import Random
 
 from tests.fuzz.about_runs import ledger, report, run, small
+from tests.fuzz.about_spending import spend
 from tests.fuzz.about_votes import account, audit, plan, vote
 from tests.fuzz.commands import Case
 
 Make = Callable[[Random], Case]
 
 TARGETS: dict[str, tuple[Make, float]] = {
-    "account": (account, 0.25),
+    "account": (account, 0.2),
     "vote": (vote, 0.2),
     "plan": (plan, 0.1),
     "audit": (audit, 0.05),
-    "report": (report, 0.12),
+    "report": (report, 0.09),
     "ledger": (ledger, 0.1),
     "run": (run, 0.12),
+    "spend": (spend, 0.08),
     "small": (small, 0.06),
 }
 """Generators, and which share of the inputs each makes."""

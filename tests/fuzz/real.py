@@ -69,6 +69,22 @@ def tables() -> dict[str, bytes]:
     return {**files, "run.toml": RUNFILE.encode(), "schema.toml": SCHEMA.encode()}
 
 
+@lru_cache(maxsize=1)
+def labelled() -> dict[str, bytes]:
+    """Tables with several labels per record."""
+    draw = np.random.default_rng(7)
+
+    def rows(number: int, labels: int) -> bytes:
+        header = "x,y" + ",a,b,c"[: 2 * labels]
+        lines = []
+        for x, y in draw.normal(0, 1, (number, 2)):
+            cells = [f"{x:.2f}", f"{y:.2f}", *("01"[int(v > 0)] for v in (x, y, x + y)[:labels])]
+            lines.append(",".join(cells))
+        return "\n".join([header, *lines, ""]).encode()
+
+    return {"private.csv": rows(40, 3), "public.csv": rows(12, 0)}
+
+
 def settings() -> dict[str, Any]:
     """The run file as nested mappings."""
     return tomllib.loads(RUNFILE)
@@ -88,7 +104,9 @@ def finished() -> dict[str, bytes]:
         for path in folder.rglob("*"):
             if path.is_file() and "-" not in path.suffix:
                 kept[str(path.relative_to(folder))] = path.read_bytes()
-    return kept
+    # It is resumed from another folder than it was made in.
+    whole = kept["out/run.toml"].replace(f"{folder.resolve()}/".encode(), b"../")
+    return kept | {"out/run.toml": whole}
 
 
 def parquet(array: Any) -> bytes:

@@ -5,12 +5,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.fuzz import commands
 from tests.fuzz.batch import batch
 from tests.fuzz.commands import Case, Ended, judge
+from tests.fuzz.damage import npy
 from tests.fuzz.inputs import TARGETS, case
+from tests.fuzz.real import VOTES, tables
 
 INPUTS, SEED, AT_ONCE = 1500, 1, 30
 PARTS = [
@@ -72,21 +76,34 @@ def test_the_judge_sees_what_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> 
     assert faults == ["left behind: ['.12.partial', 'out']"]
 
 
-def test_the_judge_sees_a_budget_that_was_burnt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A good vote spends; called a failure, it must be found out."""
+TYPED = (
+    *("vote", "v.npy", "-m", "gnmax", "--sigma", "40", "--epsilon", "2", "--delta", "1e-5"),
+    *("--classes", "3", "--ledger", commands.LEDGER),
+)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Case("vote", TYPED, {"v.npy": npy(VOTES)}, keeps=(commands.LEDGER,)),
+        Case("run", ("run", "run.toml", "--quiet"), tables(), keeps=(commands.LEDGER, "out")),
+    ],
+    ids=["vote", "run"],
+)
+def test_the_judge_sees_a_budget_that_was_burnt(
+    monkeypatch: pytest.MonkeyPatch, made: Case
+) -> None:
+    """A good command spends; called a failure, and without its answers, it must be found out."""
     real = commands.call
 
     def failing(arguments: tuple[str, ...]) -> Ended:
         ended = real(arguments)
-        return Ended(3, "", "error: x\n") if arguments[0] == "vote" else ended
+        if arguments[0] == "ledger":
+            return ended
+        Path("out/answers.parquet").unlink(missing_ok=True)
+        return Ended(3, "", "error: x\n")
 
     monkeypatch.setattr(commands, "call", failing)
-    from tests.fuzz.damage import npy
-    from tests.fuzz.real import VOTES
-
-    typed = ("vote", "v.npy", "-m", "gnmax", "--sigma", "40", "--epsilon", "2", "--delta", "1e-5")
-    typed += ("--classes", "3", "--ledger", commands.LEDGER)
-    made = Case("vote", typed, {"v.npy": npy(VOTES)}, keeps=(commands.LEDGER,))
     _, faults = judge(made)
     assert len(faults) == 1
     assert faults[0].startswith("budget burnt: {'charged_epsilon': ")

@@ -148,3 +148,27 @@ def test_marks_are_private_and_change_with_every_part(home: Path) -> None:
         mark_of("abc"),
     }
     assert len(marked) == 7
+
+
+@pytest.mark.parametrize("spoil", ["a ballot", "the header", "the mark"])
+def test_spoilt_ballots_are_cast_again(home: Path, spoil: str) -> None:
+    """A flipped bit would be a vote that no teacher cast."""
+    folder = first(home).folder
+    ballots = np.load(folder.ballots)
+    if spoil == "a ballot":
+        spoilt = ballots.copy()
+        spoilt[0, 0] = 1 - spoilt[0, 0]
+        np.save(folder.ballots, spoilt)
+    elif spoil == "the header":
+        folder.ballots.write_bytes(folder.ballots.read_bytes().replace(b")", b"(", 1))
+    else:
+        folder.mark(folder.ballots).write_bytes(b"\x8c" * 64)
+    resume(home)
+    assert np.array_equal(np.load(folder.ballots), ballots)
+
+
+def test_a_spoilt_mark_of_the_teachers_is_refused_in_a_sentence(home: Path) -> None:
+    folder = first(home).folder
+    folder.mark(folder.teachers).write_bytes(b"\x8c" * 64)
+    with pytest.raises(RunFolderError, match="trained with other settings"):
+        resume(home)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ballotine.archives import load_array
 from ballotine.errors import RunFolderError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.pipeline.folder import RunFolder
@@ -33,8 +34,13 @@ def mark_of(*parts: bytes | str | Table) -> str:
 
 def is_kept(folder: RunFolder, what: Path, mark: str) -> bool:
     """Whether this result exists and was made from the same things."""
+    return what.exists() and _noted(folder, what) == mark.encode()
+
+
+def _noted(folder: RunFolder, what: Path) -> bytes | None:
+    """The mark as it lies there, whatever its bytes are; None without one."""
     note = folder.mark(what)
-    return what.exists() and note.is_file() and note.read_text(encoding="ascii") == mark
+    return note.read_bytes() if note.is_file() else None
 
 
 def keep(folder: RunFolder, what: Path, mark: str) -> None:
@@ -53,27 +59,28 @@ def keep_ballots(folder: RunFolder, ballots: Table, mark: str) -> None:
     produce_atomic(
         folder.ballots, lambda stream: np.save(stream, ballots, allow_pickle=False), private=True
     )
-    keep(folder, folder.ballots, mark)
+    keep(folder, folder.ballots, mark_of(mark, ballots))
 
 
 def kept_ballots(folder: RunFolder, mark: str) -> Table | None:
-    """The ballots of an interrupted run, if they are on this pool and by these teachers."""
-    if not is_kept(folder, folder.ballots, mark):
-        return None
+    """The ballots of an interrupted run, if they are on this pool and by these teachers.
+
+    A spoilt file is no ballot that anybody cast: these are cast again.
+    """
     try:
-        ballots: Table = np.load(folder.ballots, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        ballots: Table = load_array(folder.ballots)
+    except Exception:  # whatever the damage: NumPy fails in many ways
         return None
-    return ballots
+    return ballots if is_kept(folder, folder.ballots, mark_of(mark, ballots)) else None
 
 
 def claim_teachers(folder: RunFolder, mark: str) -> None:
     """Refuse a folder whose teachers were trained on other shares or with other settings."""
-    note = folder.mark(folder.teachers)
-    if note.is_file() and note.read_text(encoding="ascii") != mark:
+    noted = _noted(folder, folder.teachers)
+    if noted is not None and noted != mark.encode():
         raise RunFolderError(
             f"the teachers in {folder.root} were trained with other settings or on other rows; "
             "start a new run, or restore what was changed"
         )
-    if not note.is_file():
+    if noted is None:
         keep(folder, folder.teachers, mark)
