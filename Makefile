@@ -11,7 +11,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --constrain
 
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: run test fuzz lint bench docs docs-serve test-extras clean
+.PHONY: run test test-papers fuzz lint bench docs docs-serve test-extras clean
 
 run: $(VENV)/.core          ## the main job, on data that ships with scikit-learn
 	$(BIN)/ballotine run
@@ -41,7 +41,10 @@ docs-serve: $(VENV)/.docs   ## the documentation site, live
 	$(BIN)/mkdocs serve
 
 test-extras: $(EXTRAS)/.ready  ## the suite on NumPy 1.26, with every optional part installed
-	$(EXTRAS)/bin/python -m pytest -n 2 --dist worksteal -m "extras or not extras"
+	$(EXTRAS)/bin/python -m pytest -n 2 --dist worksteal -m "not papers"
+
+test-papers: $(VENV)/.dev   ## the slow tests of the papers' tables and figures
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m papers reproduction/tests
 
 $(VENV)/.pip: constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -52,8 +55,8 @@ $(VENV)/.core: pyproject.toml constraints.txt $(VENV)/.pip
 	$(BIN)/$(INSTALL) constraints.txt --editable .
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.core
-	$(BIN)/$(INSTALL) constraints.txt --group test --group lint
+$(VENV)/.dev: reproduction/pyproject.toml $(VENV)/.core
+	$(BIN)/$(INSTALL) constraints.txt --editable . --editable reproduction --group test --group lint
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.core
@@ -66,7 +69,7 @@ $(EXTRAS)/.ready: pyproject.toml constraints.txt constraints-numpy1.txt
 	$(PYTHON) -m venv $(EXTRAS)
 	(grep -vE '^(numpy|pandas|pyarrow)==' constraints.txt; cat constraints-numpy1.txt) > $(EXTRAS)/constraints.txt
 	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --upgrade pip
-	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[pld,ray,dpsgd]' --group test
+	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[pld,ray]' --editable 'reproduction[dpsgd]' --group test
 	touch $@
 
 clean:

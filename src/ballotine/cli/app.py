@@ -18,7 +18,6 @@ from ballotine.cli import (
     init,
     key,
     ledger,
-    paper,
     plan,
     report,
     run,
@@ -27,6 +26,7 @@ from ballotine.cli import (
 )
 from ballotine.cli.console import complain
 from ballotine.cli.ending import Commands, ending_in_order
+from ballotine.cli.plugins import add_installed_commands
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
@@ -80,7 +80,6 @@ app.command("report", help=report.HELP)(report.report)
 app.command("plan", help=plan.HELP)(plan.plan)
 app.command("vote", help=vote.HELP)(vote.vote)
 app.command("account", help=account.HELP)(account.account)
-app.command("paper", help=paper.HELP)(paper.paper)
 app.command("audit", help=audit.HELP)(audit.audit)
 app.command("verify", help=verify.HELP)(verify.verify)
 app.add_typer(ledger.app, name="ledger")
@@ -105,6 +104,7 @@ def _write_whatever_the_encoding() -> None:
 def _call() -> NoReturn:
     """Run the command; every error becomes one sentence and its exit code."""
     try:
+        add_installed_commands(app)
         app(prog_name="ballotine")
     except BallotineError as problem:
         complain(str(problem))
