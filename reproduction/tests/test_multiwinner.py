@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from ballotine.metrics import MultiLabelScores
-from ballotine.voting.binary import BinaryVoting
-from ballotine.voting.labels import UNCLIPPED, LabelTallies
+from ballotine.voting.multilabel.ballots import UNCLIPPED, LabelTallies
+from ballotine.voting.multilabel.binary import BinaryVoting
 from ballotine_reproduction.multiwinner import EXPERIMENTS, dependencies
 from ballotine_reproduction.multiwinner.accounts import (
     LOSS,

@@ -14,7 +14,13 @@ from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import FloatArray
-from ballotine.voting.labels import UNCLIPPED, ByteArray, Clipping, LabelTallies, SubsetTallies
+from ballotine.voting.multilabel.ballots import (
+    UNCLIPPED,
+    ByteArray,
+    Clipping,
+    LabelTallies,
+    SubsetTallies,
+)
 from ballotine_reproduction.multiwinner.budget import affordable, repeatable
 from ballotine_reproduction.multiwinner.orders import ORDERS
 from ballotine_reproduction.multiwinner.votes import LabelVotes, SetVotes, Votes

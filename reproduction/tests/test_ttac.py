@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.data.partition import make_partition
 from ballotine.errors import DataUnavailableError
 from ballotine.teachers.ttac import METHODS, TtacTrainer

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ballotine.data.formats import deb_payload, idx, png_rgb, tar_members, unpack_planes
+from ballotine.data.named.formats import deb_payload, idx, png_rgb, tar_members, unpack_planes
 from ballotine.errors import DataError
 
 bytes_of = st.integers(0, 255)

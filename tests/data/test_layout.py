@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from torch import nn
 
-from ballotine.data import DataSpec, load, named
+from ballotine.data import DataSpec, load
 from ballotine.data.identity import records_of
 from ballotine.data.layout import channels_first, channels_last
-from ballotine.data.named import get
-from ballotine.data.openml import colour_images
-from ballotine.data.readers import Part, Raw, read_cifar_package, read_images
-from ballotine.data.registry import entry, registry
-from ballotine.data.routes import Found
+from ballotine.data.named import sets as named
+from ballotine.data.named.openml import colour_images
+from ballotine.data.named.readers import Part, Raw, read_cifar_package, read_images
+from ballotine.data.named.registry import entry, registry
+from ballotine.data.named.routes import Found
+from ballotine.data.named.sets import get
 from ballotine.features import PatchFeatures
 from ballotine.neural import TorchClassifier
 from ballotine.pipeline.features import see

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
-from ballotine.data import DataSpec, load, named
-from ballotine.data.fetch import cache_folder
-from ballotine.data.named import available, export, get, listing
-from ballotine.data.readers import Part, Raw, adult_schema
-from ballotine.data.registry import entry, registry
-from ballotine.data.routes import Found, _canonical, contents
+from ballotine.data import DataSpec, load
+from ballotine.data.named import sets as named
+from ballotine.data.named.fetch import cache_folder
+from ballotine.data.named.readers import Part, Raw, adult_schema
+from ballotine.data.named.registry import entry, registry
+from ballotine.data.named.routes import Found, _canonical, contents
+from ballotine.data.named.sets import available, export, get, listing
 from ballotine.errors import DataError, DataUnavailableError, ParameterError
 
 EMBEDDED = ["digits", "breast_cancer"]

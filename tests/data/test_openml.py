@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 import sklearn.datasets._openml as client
 
-from ballotine.data import openml, readers
-from ballotine.data.fetch import RouteError, cache_folder, fetch_openml
-from ballotine.data.registry import OpenML, entry
-from ballotine.data.routes import contents, find
+from ballotine.data.named import openml, readers
+from ballotine.data.named.fetch import RouteError, cache_folder, fetch_openml
+from ballotine.data.named.registry import OpenML, entry
+from ballotine.data.named.routes import contents, find
 from ballotine.errors import DataUnavailableError
 
 

@@ -7,8 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ballotine.data.partition import STRATEGIES, Partition, make_partition
-from ballotine.data.partitions import label_counts, label_figure
+from ballotine.data.partition import (
+    STRATEGIES,
+    Partition,
+    label_counts,
+    label_figure,
+    make_partition,
+)
 from ballotine.errors import DataError, ParameterError
 
 LABELS = np.repeat(np.arange(10), 60)

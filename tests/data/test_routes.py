@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ballotine.data import fetch, readers
-from ballotine.data.fetch import Package, RouteError, cache_folder, data_folder, download
-from ballotine.data.registry import Entry, File
-from ballotine.data.routes import contents, find
+from ballotine.data.named import fetch, readers
+from ballotine.data.named.fetch import Package, RouteError, cache_folder, data_folder, download
+from ballotine.data.named.registry import Entry, File
+from ballotine.data.named.routes import contents, find
 from ballotine.errors import DataError, DataUnavailableError
 
 

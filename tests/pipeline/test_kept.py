@@ -9,7 +9,7 @@ import pytest
 
 from ballotine.errors import RunFolderError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder
-from ballotine.pipeline.kept import mark_of
+from ballotine.pipeline.resume import mark_of
 
 CONFIG = """
 [run]

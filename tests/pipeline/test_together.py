@@ -10,7 +10,7 @@ from sklearn.datasets import load_digits
 from sklearn.naive_bayes import GaussianNB
 
 from ballotine import BinaryVoting, Budget, GNMax, PateClassifier, Weighting
-from ballotine.data.partitions import Column, Similarity
+from ballotine.data.partition import Column, Similarity
 from ballotine.errors import DataError, InsufficientBudgetError, ParameterError, RunFileError
 from ballotine.ledger import Ledger
 from ballotine.neural import TorchClassifier

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.ledger import Grant, Ledger, book
+from ballotine.ledger import Grant, Ledger
+from ballotine.ledger import ledger as book
 from ballotine.ledger.answers import as_answers
 from ballotine.noise import SecureNoise
 from ballotine.privacy import smooth
@@ -33,8 +34,8 @@ from ballotine.voting import (
     Tallies,
     publication,
 )
-from ballotine.voting.labels import SubsetTallies
-from ballotine.voting.multilabel import LabelVoting
+from ballotine.voting.multilabel.ballots import SubsetTallies
+from ballotine.voting.multilabel.label_voting import LabelVoting
 from tests.truth.accountant import Query, Rule
 
 BATCH = 2

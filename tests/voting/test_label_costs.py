@@ -29,8 +29,8 @@ from ballotine.voting import (
     ClippedVoting,
     Dependencies,
 )
-from ballotine.voting.label_costs import Check, LabelCosts
-from ballotine.voting.labels import Clipping
+from ballotine.voting.multilabel.ballots import Clipping
+from ballotine.voting.multilabel.costs import Check, LabelCosts
 from tests.voting.test_mechanisms import keys
 
 REASON = "a test looks at made-up ballots"

@@ -14,7 +14,7 @@ from ballotine.privacy.events import GaussianArgmax, from_json
 from ballotine.voting import (
     PowersetVoting,
 )
-from ballotine.voting.powerset import SetOrder
+from ballotine.voting.multilabel.powerset import SetOrder
 from tests.voting.test_mechanisms import keys, release
 
 REASON = "a test looks at made-up ballots"

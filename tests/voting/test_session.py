@@ -27,7 +27,7 @@ from ballotine.voting import (
     Session,
 )
 from ballotine.voting.individual import Vanishing
-from ballotine.voting.labels import LabelTallies
+from ballotine.voting.multilabel.ballots import LabelTallies
 from ballotine.voting.publication import Publication
 from tests.voting.sessions import (
     CountedVotes,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.privacy.audit import coarser, composed_bound
+from ballotine.audit.lower_bounds import coarser, composed_bound
 from ballotine.types import FloatArray, IntArray
 
 LARGEST_SCORE = 40.0

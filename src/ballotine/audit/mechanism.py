@@ -14,12 +14,12 @@ from ballotine.audit.attack import (
     scores_of_counts,
     scores_of_laws,
 )
+from ballotine.audit.lower_bounds import coarser, composed_bound, threshold_bound
 from ballotine.audit.pairs import Laws, Pair, candidates, worst_pair
 from ballotine.audit.result import AuditResult
 from ballotine.audit.trials import Trials
 from ballotine.errors import ParameterError
 from ballotine.noise import NoiseSource, SecureNoise
-from ballotine.privacy.audit import coarser, composed_bound, threshold_bound
 from ballotine.privacy.best import best_epsilon
 from ballotine.progress import Progress, Silent
 from ballotine.types import FloatArray, IntArray

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ballotine.audit.lower_bounds import threshold_bound
 from ballotine.audit.mechanism import CONFIDENCE, DELTA, check_trials
 from ballotine.audit.result import AuditResult
-from ballotine.privacy.audit import threshold_bound
 from ballotine.progress import Progress, Silent
 
 Release = Callable[[bool], float]

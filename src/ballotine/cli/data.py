@@ -31,7 +31,7 @@ def list_sets(
     """List the named sets and where each would come from."""
     from rich.table import Table
 
-    from ballotine.data.named import listing
+    from ballotine.data.named.sets import listing
 
     rows = listing(folder)
     if as_json:
@@ -52,8 +52,8 @@ def get(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
     """Fetch a named set, check it, and optionally write it as an .npz file."""
-    from ballotine.data.named import export
-    from ballotine.data.named import get as fetch
+    from ballotine.data.named.sets import export
+    from ballotine.data.named.sets import get as fetch
 
     found = fetch(name, folder, progress=None if quiet else _say)
     for note in found.notes:
@@ -83,7 +83,7 @@ def shares(
     """
     import numpy as np
 
-    from ballotine.data.partitions import label_figure
+    from ballotine.data.partition import label_figure
     from ballotine.files import write_atomic
     from ballotine.pipeline import Run, open_folder
 

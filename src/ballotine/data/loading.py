@@ -6,12 +6,12 @@ import numpy as np
 
 from ballotine.data.dataset import Dataset, DataSpec, PreprocessingFrom, amount_of, need_rows, split
 from ballotine.data.encode import Encoder
-from ballotine.data.fetch import Progress
 from ballotine.data.from_files import from_files
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.identity import records_of
 from ballotine.data.layout import channels_last
-from ballotine.data.named import NamedSet, get
+from ballotine.data.named.fetch import Progress
+from ballotine.data.named.sets import NamedSet, get
 from ballotine.data.rows import as_table
 from ballotine.data.schema import Schema
 from ballotine.data.sources import Arrays

@@ -11,7 +11,7 @@ import secrets
 
 from ballotine.errors import HolderKeyError, LedgerError
 from ballotine.holder import create_private, holder_folder, read_private
-from ballotine.ledger.book import Ledger
+from ballotine.ledger.ledger import Ledger
 
 BYTES = 32
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from ballotine.errors import LedgerError, LedgerTamperedError
 from ballotine.ledger import entries as chain
 from ballotine.ledger.binding import charge_from, reservation_digest
-from ballotine.ledger.book import Ledger
 from ballotine.ledger.charge import Charge
 from ballotine.ledger.entries import Anchor, Entry
+from ballotine.ledger.ledger import Ledger
 from ballotine.ledger.spending import Spending
 from ballotine.ledger.store import Stored, View
 from ballotine.ledger.terms import Mode

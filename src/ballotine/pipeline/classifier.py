@@ -72,7 +72,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         thresholds: with several labels, the probability above which a teacher names one: a
             number, or one per label. Take them from public data.
         partition: "random", or "stratified" (reads labels; the guarantee says so), or a way to
-            deal of `ballotine.data.partitions`: `Similarity`, `Dirichlet`, `Column`.
+            deal of `ballotine.data.partition`: `Similarity`, `Dirichlet`, `Column`.
         together: `LearnTogether`, for networks that average their weights between rounds
             (TTAC); None for teachers that learn alone.
         ledger: path of the data set's ledger; None keeps one in memory for this object.

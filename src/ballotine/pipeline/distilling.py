@@ -11,7 +11,7 @@ from typing import Any
 from ballotine.errors import BallotineError, RunFolderError
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.folder import RunFolder
-from ballotine.pipeline.kept import forget, is_kept, keep, mark_of
+from ballotine.pipeline.resume import forget, is_kept, keep, mark_of
 from ballotine.pipeline.training import train_student
 from ballotine.pipeline.watching import unwatched, watched
 from ballotine.progress import Progress

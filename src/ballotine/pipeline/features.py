@@ -12,7 +12,7 @@ from ballotine.data import Dataset
 from ballotine.errors import DataError
 from ballotine.models import seeded_clone
 from ballotine.pipeline.estimators import FEATURES, make_transformer
-from ballotine.pipeline.kept import mark_of
+from ballotine.pipeline.resume import mark_of
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
 from ballotine.students import SeeingModel

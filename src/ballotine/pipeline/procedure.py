@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ballotine.data.identity import Records
-from ballotine.data.partition import Partition, make_strategy
-from ballotine.data.partitions import Random, Strategy
+from ballotine.data.partition import Partition, Random, Strategy, make_strategy
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.keys import group_key

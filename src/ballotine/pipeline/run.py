@@ -31,9 +31,9 @@ from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
 from ballotine.pipeline.features import Seen, assumed, see
 from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
-from ballotine.pipeline.kept import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import Account, RunResult
+from ballotine.pipeline.resume import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.runfile import RunFile
 from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, with_straight

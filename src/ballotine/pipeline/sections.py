@@ -10,8 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from ballotine.data.partition import make_strategy
-from ballotine.data.partitions import Strategy
+from ballotine.data.partition import Strategy, make_strategy
 from ballotine.errors import ParameterError
 from ballotine.ledger import Mode
 from ballotine.pipeline.together import LearnTogether

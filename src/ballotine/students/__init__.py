@@ -1,6 +1,7 @@
 """Students: models that learn from released answers and may be released themselves."""
 
-from ballotine.students.distill import (
+from ballotine.students.features import SeeingModel
+from ballotine.students.fitting import (
     TrainingInterrupted,
     fit_student,
     is_semi_supervised,
@@ -14,7 +15,6 @@ from ballotine.students.multilabel import (
     learns_all_labels,
     unanswered,
 )
-from ballotine.students.seeing import SeeingModel
 from ballotine.students.self_training import SelfTraining
 from ballotine.students.spreading import SpreadingClassifier
 from ballotine.students.student import Student

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from ballotine.errors import DataError
-from ballotine.students.distill import UNLABELLED, fit_answered, fit_clone
+from ballotine.students.fitting import UNLABELLED, fit_answered, fit_clone
 from ballotine.students.student import Student
 from ballotine.types import FloatArray, IntArray, Labels, Table
 

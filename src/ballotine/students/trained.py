@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ballotine.students.features import SeeingModel
 from ballotine.students.multilabel import LabelStudents
-from ballotine.students.seeing import SeeingModel
 from ballotine.students.student import Student
 from ballotine.types import IntArray
 

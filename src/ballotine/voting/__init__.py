@@ -6,17 +6,17 @@ from typing import Any
 
 from ballotine.errors import ParameterError
 from ballotine.voting.answers import UNASKED, Answers
-from ballotine.voting.binary import BinaryVoting
-from ballotine.voting.clipped import ClippedVoting
 from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.dependencies import Dependencies
 from ballotine.voting.gnmax import GNMax
 from ballotine.voting.individual.plan import Plan
 from ballotine.voting.interactive import InteractiveGNMax, StudentTallies
-from ballotine.voting.labels import Clipping, LabelTallies, SubsetTallies, cast_labels
 from ballotine.voting.lnmax import LNMax
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.powerset import PowersetVoting
+from ballotine.voting.multilabel.ballots import Clipping, LabelTallies, SubsetTallies, cast_labels
+from ballotine.voting.multilabel.binary import BinaryVoting
+from ballotine.voting.multilabel.clipped import ClippedVoting
+from ballotine.voting.multilabel.dependencies import Dependencies
+from ballotine.voting.multilabel.powerset import PowersetVoting
 from ballotine.voting.rules import Rules
 from ballotine.voting.session import Session
 from ballotine.voting.tally import Tallies

@@ -19,8 +19,8 @@ from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Guarantee
 from ballotine.types import IntArray, Table
 from ballotine.voting.answers import Answers
-from ballotine.voting.labels import cast_labels
 from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.multilabel.ballots import cast_labels
 from ballotine.voting.promise import guarantee_of
 from ballotine.voting.publication import require_publishable
 from ballotine.voting.rules import Rules

@@ -17,7 +17,7 @@ import numpy as np
 
 from ballotine.errors import ParameterError
 from ballotine.types import IntArray, Labels, Table
-from ballotine.voting.labels import cast_labels
+from ballotine.voting.multilabel.ballots import cast_labels
 from ballotine.voting.sameness import digest
 from ballotine.voting.tally import Tallies
 

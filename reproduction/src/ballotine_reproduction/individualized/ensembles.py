@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.data.fetch import data_folder
+from ballotine.data.named.fetch import data_folder
 from ballotine.errors import DataError
 from ballotine_reproduction.individualized import teaching
 from ballotine_reproduction.individualized.elections import Ensemble

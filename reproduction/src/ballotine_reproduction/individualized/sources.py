@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
 from ballotine.types import BoolArray, FloatArray, IntArray, Table
 from ballotine.voting import ConfidentGNMax

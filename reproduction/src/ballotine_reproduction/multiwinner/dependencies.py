@@ -17,9 +17,9 @@ from ballotine.metrics import MultiLabelScores, score
 from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import BoolArray, FloatArray, IntArray
-from ballotine.voting.binary import BinaryVoting
-from ballotine.voting.dependencies import Dependencies
-from ballotine.voting.labels import LabelTallies
+from ballotine.voting.multilabel.ballots import LabelTallies
+from ballotine.voting.multilabel.binary import BinaryVoting
+from ballotine.voting.multilabel.dependencies import Dependencies
 from ballotine_reproduction.multiwinner.budget import affordable, repeatable
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.orders import ORDERS

@@ -16,7 +16,7 @@ from ballotine.files import produce_atomic
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.teachers.engine import LocalEngine
 from ballotine.types import FloatArray, IntArray, Table
-from ballotine.voting.labels import ByteArray, cast_labels
+from ballotine.voting.multilabel.ballots import ByteArray, cast_labels
 from ballotine_reproduction.multiwinner.sets import Profile, Records, load
 from ballotine_reproduction.table import Setting
 

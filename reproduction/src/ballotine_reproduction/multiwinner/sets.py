@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.errors import DataError
 from ballotine.types import IntArray, Table
 from ballotine_reproduction.table import Setting

@@ -22,11 +22,11 @@ from scipy.special import log_ndtr, logsumexp, ndtri_exp
 from ballotine.noise import QueryNoise
 from ballotine.privacy import multilabel, powerset, published
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.binary import BinaryVoting
-from ballotine.voting.clipped import ClippedVoting
-from ballotine.voting.labels import LabelTallies, SubsetTallies
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.powerset import PowersetVoting
+from ballotine.voting.multilabel.ballots import LabelTallies, SubsetTallies
+from ballotine.voting.multilabel.binary import BinaryVoting
+from ballotine.voting.multilabel.clipped import ClippedVoting
+from ballotine.voting.multilabel.powerset import PowersetVoting
 from ballotine_reproduction.multiwinner.orders import ORDERS
 
 REASON = "an experiment on public records"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.features import PatchFeatures
 from ballotine.types import IntArray, Table
 from ballotine_reproduction.patepp.teaching import CLASSES, TEACHERS, ensemble, images_of

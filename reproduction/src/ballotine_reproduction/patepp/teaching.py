@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from sklearn.svm import SVC
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.data.partition import make_partition
 from ballotine.features import PatchFeatures
 from ballotine.files import produce_atomic

@@ -10,7 +10,7 @@ import numpy as np
 
 from ballotine.metrics import score
 from ballotine.students import fit_label_students
-from ballotine.students.distill import fit_student
+from ballotine.students.fitting import fit_student
 from ballotine_reproduction.individualized.summary import interval
 from ballotine_reproduction.student import small, trials
 from ballotine_reproduction.student.menu import (

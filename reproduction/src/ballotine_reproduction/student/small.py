@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_digits
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import plan
 from ballotine.privacy.guarantee import Budget
-from ballotine.students.distill import UNLABELLED
+from ballotine.students.fitting import UNLABELLED
 from ballotine.types import IntArray, Table
 from ballotine.voting import GNMax
 from ballotine_reproduction.individualized.sources import KINDS

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ballotine.privacy.guarantee import Budget
-from ballotine.students.distill import UNLABELLED
+from ballotine.students.fitting import UNLABELLED
 from ballotine.types import FloatArray, IntArray, Table
 from ballotine_reproduction.individualized import sources
 from ballotine_reproduction.individualized.elections import DELTA, standard

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from torch import nn
 
-from ballotine.data import named
+from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
 from ballotine.neural.zoo import Shape
 from ballotine.types import IntArray, Table

@@ -11,7 +11,7 @@ import torch
 from torch.optim.swa_utils import AveragedModel
 
 from ballotine.neural.training import DivergedError
-from ballotine.students.distill import TrainingInterrupted
+from ballotine.students.fitting import TrainingInterrupted
 from ballotine.students.neural.ema import averaged
 from ballotine.students.neural.learner import CRITERION, Learner, Rows, Setting
 from ballotine.students.neural.pools import draw

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ballotine.data.partition import Partition
+from ballotine.data.partition.by_group import deal_apart, deal_copies
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger.charge import EVERYONE, Charge, Share
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import BoolArray, IntArray
-from ballotine.voting.individual.dealing import Table, count, deal_apart, deal_copies
+from ballotine.voting.individual.counting import Table, count
 from ballotine.voting.individual.exhaustion import Exhaustion, aligned, exhaustion
 from ballotine.voting.individual.tiers import check_groups
 from ballotine.voting.mechanism import Mechanism

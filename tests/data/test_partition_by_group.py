@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ballotine.data.partition.by_group import deal_copies
 from ballotine.errors import DataError
 from ballotine.voting.individual import Scheme, Upsampling, Vanishing, Weighting
-from ballotine.voting.individual.dealing import deal_copies
 from tests.voting.individual.cases import BUDGETS, DELTA, GNMAX, RECORDS, every_rule, numbers_of
 
 

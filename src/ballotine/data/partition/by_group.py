@@ -1,57 +1,19 @@
-"""Dealing records to teachers, and counting the votes of those whose turn it is.
+"""Dealing records that have groups of their own: to separate teachers, or in several copies.
 
-Both follow from groups, turns and a secret: never from the records' values.
+The shares follow from groups and a secret, never from the records' values.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.data.partition import Partition, secret_permutation
-from ballotine.data.partitions.base import check_sizes
-from ballotine.types import BoolArray, FloatArray, IntArray
-from ballotine.voting.tally import cells_of
+from ballotine.data.partition.base import Partition, check_sizes, secret_permutation
+from ballotine.types import IntArray
 
 Teachers = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Table:
-    """Teachers whose votes count alike: so many of them vote, each with this weight."""
-
-    teachers: Teachers
-    voters: int
-    weight: float
-
-
-def count(
-    ballots: IntArray,
-    classes: int,
-    tables: Sequence[Table],
-    votes: Mapping[Teachers, BoolArray],
-) -> FloatArray:
-    """Count the ballots of each table, whole votes first: weights enter once per class.
-
-    Args:
-        ballots: class numbers, shape (queries, teachers).
-        classes: how many classes there are.
-        tables: who is counted, and with which weight.
-        votes: which teachers of a table vote on which query, where they take turns.
-
-    Returns:
-        Weighted counts, shape (queries, classes).
-    """
-    cells, queries = cells_of(ballots, classes), len(ballots)
-    totals = np.zeros(queries * classes)
-    for table in tables:
-        own = cells[:, list(table.teachers)]
-        cast = own[votes[table.teachers]] if table.teachers in votes else own.ravel()
-        totals += table.weight * np.bincount(cast, minlength=queries * classes)
-    return totals.reshape(queries, classes)
 
 
 def deal_apart(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ballotine.data.partitions.base import Partition, check_classes
+from ballotine.data.partition.base import Partition, check_classes
 from ballotine.types import IntArray, Labels
 
 if TYPE_CHECKING:

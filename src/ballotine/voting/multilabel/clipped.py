@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ballotine.privacy.multilabel import Norm
-from ballotine.voting.labels import Clipping
-from ballotine.voting.multilabel import LabelVoting
+from ballotine.voting.multilabel.ballots import Clipping
+from ballotine.voting.multilabel.label_voting import LabelVoting
 
 
 @dataclass(frozen=True)

@@ -12,16 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.data.partitions import (
-    Column,
-    Dirichlet,
-    Partition,
-    Random,
-    Similarity,
-    Strategy,
-    Stratified,
-    secret_permutation,
-)
+from ballotine.data.partition.base import Partition, Strategy
+from ballotine.data.partition.column import Column
+from ballotine.data.partition.even import Random, Stratified
+from ballotine.data.partition.uneven import Dirichlet, Similarity
 from ballotine.errors import ParameterError
 from ballotine.types import Labels
 
@@ -72,14 +66,3 @@ def random_partition(n_records: int, n_teachers: int, secret: bytes) -> Partitio
 def stratified_partition(labels: Labels, n_teachers: int, secret: bytes) -> Partition:
     """Shares with similar class proportions: it reads the labels, and says so."""
     return Stratified().deal(labels, n_teachers, secret)
-
-
-__all__ = [
-    "STRATEGIES",
-    "Partition",
-    "make_partition",
-    "make_strategy",
-    "random_partition",
-    "secret_permutation",
-    "stratified_partition",
-]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ballotine.data.readers import Part, Raw, adult_part
+from ballotine.data.named.readers import Part, Raw, adult_part
 from ballotine.errors import DataError
 from ballotine.types import FloatArray, Table
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from ballotine.data.encode import Encoder
-from ballotine.data.formats import deb_payload, idx, png_rgb, tar_members, unpack_planes
+from ballotine.data.named.formats import deb_payload, idx, png_rgb, tar_members, unpack_planes
 from ballotine.data.schema import Schema
 from ballotine.errors import DataError
 from ballotine.types import Labels, Table
@@ -39,7 +39,7 @@ class Part:
     """Rows of a set: features as published, and class positions or a 0/1 label matrix.
 
     Colour images have the channels of each pixel together here, as they are published and as
-    checksums are pinned; `ballotine.data.named` turns them.
+    checksums are pinned; `ballotine.data.named.sets` turns them.
     """
 
     X: Table
@@ -152,7 +152,7 @@ def zip_members(path: Path, names: list[str]) -> list[bytes]:
 @cache
 def adult_schema() -> Schema:
     """The public schema of the Adult table, which ships with Ballotine."""
-    file = resources.files("ballotine.data") / "schemas" / "adult.toml"
+    file = resources.files("ballotine.data.named") / "schemas" / "adult.toml"
     with resources.as_file(file) as path:
         return Schema.from_file(path)
 

@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 from scipy import stats
 
-from ballotine.errors import DataError, ParameterError
-from ballotine.oracle.epsilon import gaussian_epsilon, response_epsilon
-from ballotine.privacy.audit import (
+from ballotine.audit.lower_bounds import (
     MOST_THRESHOLDS,
     Experiment,
     coarser,
@@ -24,6 +22,8 @@ from ballotine.privacy.audit import (
     threshold_bound,
     upper_limit,
 )
+from ballotine.errors import DataError, ParameterError
+from ballotine.oracle.epsilon import gaussian_epsilon, response_epsilon
 
 LIMITS = (lower_limit, upper_limit)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ballotine.data.partitions.base import Partition, check_sizes
+from ballotine.data.partition.base import Partition, check_sizes
 from ballotine.errors import DataError, ParameterError
 from ballotine.types import Labels
 

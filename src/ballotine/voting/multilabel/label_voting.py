@@ -30,15 +30,15 @@ from ballotine.privacy.events import Event, LabelBits, LabelChecks
 from ballotine.privacy.multilabel import Variant, leverage
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
-from ballotine.voting.dependencies import Dependencies
-from ballotine.voting.label_costs import Check, LabelCosts
-from ballotine.voting.labels import Clipping, LabelTallies
 from ballotine.voting.mechanism import (
     Bounds,
     Mechanism,
     refuse_reach,
     require_threshold,
 )
+from ballotine.voting.multilabel.ballots import Clipping, LabelTallies
+from ballotine.voting.multilabel.costs import Check, LabelCosts
+from ballotine.voting.multilabel.dependencies import Dependencies
 from ballotine.voting.tally import Tallies
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ballotine.voting.labels import UNCLIPPED, Clipping
-from ballotine.voting.multilabel import LabelVoting
+from ballotine.voting.multilabel.ballots import UNCLIPPED, Clipping
+from ballotine.voting.multilabel.label_voting import LabelVoting
 
 
 @dataclass(frozen=True)

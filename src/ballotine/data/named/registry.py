@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from ballotine.data import openml, readers
-from ballotine.data.fetch import Package
 from ballotine.data.layout import ImageShape
+from ballotine.data.named import openml, readers
+from ballotine.data.named.fetch import Package
 from ballotine.errors import DataError
 from ballotine.text import quoted
 
@@ -66,7 +66,7 @@ class Entry:
 @cache
 def registry() -> Mapping[str, Entry]:
     """Every named set, in the order in which they are listed."""
-    text = (resources.files("ballotine.data") / "sets.toml").read_text(encoding="utf-8")
+    text = (resources.files("ballotine.data.named") / "sets.toml").read_text(encoding="utf-8")
     entries = {name: _entry(name, fields) for name, fields in tomllib.loads(text).items()}
     return MappingProxyType(entries)
 

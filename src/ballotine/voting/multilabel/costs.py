@@ -33,7 +33,7 @@ from ballotine.privacy.exact.divergence import Laws, bounds
 from ballotine.privacy.exact.laws import log_ndtr_change
 from ballotine.privacy.multilabel.bits import Release
 from ballotine.types import ABSTAIN, FloatArray, IntArray
-from ballotine.voting.labels import Clipping
+from ballotine.voting.multilabel.ballots import Clipping
 
 _WIDEST = 1e6
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ballotine.data.partitions.base import (
+from ballotine.data.partition.base import (
     FROM_LABELS,
     Partition,
     by_label,

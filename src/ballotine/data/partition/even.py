@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ballotine.data.partitions.base import (
+from ballotine.data.partition.base import (
     Partition,
     by_label,
     check_classes,

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ballotine.data.encode import Encoder
-from ballotine.data.fetch import Progress, cache_folder, data_folder
 from ballotine.data.layout import channels_first
-from ballotine.data.readers import adult_schema
-from ballotine.data.registry import Entry, entry, registry
-from ballotine.data.routes import Found, find
+from ballotine.data.named.fetch import Progress, cache_folder, data_folder
+from ballotine.data.named.readers import adult_schema
+from ballotine.data.named.registry import Entry, entry, registry
+from ballotine.data.named.routes import Found, find
 from ballotine.errors import DataError
 from ballotine.files import produce_atomic
 from ballotine.types import Labels, Table

@@ -26,8 +26,8 @@ from ballotine.privacy import powerset, published
 from ballotine.privacy.events import Event, GaussianArgmax
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.labels import ByteArray, SubsetTallies
 from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
+from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies
 from ballotine.voting.tally import Tallies
 
 # The cost of an argmax does not depend on the number of classes beyond two; this one fits

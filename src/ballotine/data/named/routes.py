@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ballotine.data.fetch import (
+from ballotine.data.identity import fingerprint
+from ballotine.data.named.fetch import (
     Progress,
     RouteError,
     cache_folder,
@@ -17,9 +18,8 @@ from ballotine.data.fetch import (
     fetch_openml,
     sha256_of,
 )
-from ballotine.data.identity import fingerprint
-from ballotine.data.readers import Part, Raw
-from ballotine.data.registry import Entry, File
+from ballotine.data.named.readers import Part, Raw
+from ballotine.data.named.registry import Entry, File
 from ballotine.data.target import label_words
 from ballotine.errors import DataError, DataUnavailableError
 
