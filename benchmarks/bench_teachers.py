@@ -34,7 +34,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from ballotine.data.partition import Partition, random_partition
 from ballotine.neural import RotateShift, TorchClassifier, make_module
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, make_engine
-from ballotine.teachers.train import Share, predict_classes, train_share, train_teacher
+from ballotine.teachers.train import TeacherShare, predict_classes, train_share, train_teacher
 
 SHAPE, CLASSES = (1, 28, 28), 10
 RECORDS, QUERIES, BATCH, VOTE_BATCH = 240, 9000, 32, 256
@@ -151,7 +151,7 @@ def processor_time(case: Case, part: int) -> None:
 
     The ratio is what would remain if two threads made the plain loop exactly twice as fast.
     """
-    shares = list(case.partition.groups)[:part]
+    shares = list(case.partition.shares)[:part]
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     start = time.process_time()
@@ -161,7 +161,7 @@ def processor_time(case: Case, part: int) -> None:
     plain = middle - start, time.process_time() - middle
     torch.set_num_threads(threads)
     own = partial(own_time, case.estimator, case.X, case.y, case.pool)
-    tasks = [Share(position, share, position) for position, share in enumerate(shares)]
+    tasks = [TeacherShare(position, share, position) for position, share in enumerate(shares)]
     found = np.sum(list(make_engine("local", JOBS).map(own, tasks)), axis=0)
     for job, base, ours in zip(("train", "vote"), plain, found, strict=True):
         print(
@@ -171,7 +171,7 @@ def processor_time(case: Case, part: int) -> None:
 
 
 def own_time(
-    estimator: TorchClassifier, X: np.ndarray, y: np.ndarray, pool: np.ndarray, share: Share
+    estimator: TorchClassifier, X: np.ndarray, y: np.ndarray, pool: np.ndarray, share: TeacherShare
 ) -> tuple[float, float]:
     start = time.process_time()
     teacher = train_share(train_teacher, estimator, X, y, share)
@@ -200,7 +200,7 @@ class Clock:
 
 def measured(case: Case, part: int, repeats: int, engines: list[str]) -> Clock:
     """Both sides in turns: on a machine with other work these can be compared."""
-    clock, shares = Clock(), list(case.partition.groups)[:part]
+    clock, shares = Clock(), list(case.partition.shares)[:part]
     for _ in range(repeats):
         modules = clock.time("plain", "train", part, partial(plain_training, case, shares))
         votes = clock.time("plain", "vote", part, partial(plain_votes, case, modules))

@@ -31,7 +31,7 @@ TRUSTED = frozenset(
         "ballotine.students.neural.supervised.CoTeachingPlus",
         "ballotine.students.neural.supervised.Supervised",
         "ballotine.students.neural.vat.VAT",
-        "ballotine.students.features.SeeingModel",
+        "ballotine.students.features.FeaturedModel",
         "ballotine.students.self_training.SelfTraining",
         "ballotine.students.spreading.SpreadingClassifier",
         "ballotine.students.student.Student",

@@ -11,7 +11,7 @@ FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 WordArray: TypeAlias = npt.NDArray[np.uint64]
-Table: TypeAlias = npt.NDArray[Any]
+Matrix: TypeAlias = npt.NDArray[Any]
 """Rows of features, shape (records, features)."""
 
 Labels: TypeAlias = npt.NDArray[Any]

@@ -14,7 +14,7 @@ from scipy import stats
 
 from ballotine.audit.lower_bounds import (
     MOST_THRESHOLDS,
-    Experiment,
+    TwoLaws,
     coarser,
     composed_bound,
     event_bound,
@@ -99,7 +99,7 @@ def test_composing_is_exact_from_below(
     weights: tuple[list[float], list[float]], times: int, delta: float
 ) -> None:
     p, q = (np.array(one) / sum(one) for one in weights)
-    found = composed_bound(Experiment(p, q), times, delta)
+    found = composed_bound(TwoLaws(p, q), times, delta)
     truth = hockey_stick_epsilon(p.tolist(), q.tolist(), times, delta)
     assert found <= truth + 1e-9
     assert found == pytest.approx(truth, abs=2e-3)
@@ -109,14 +109,14 @@ def test_composing_is_exact_from_below(
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.01])
 def test_composing_truthful_bits(times: int, delta: float) -> None:
     truth = 1 / (1 + math.exp(-0.3))
-    told = Experiment(np.array([truth, 1 - truth]), np.array([1 - truth, truth]))
+    told = TwoLaws(np.array([truth, 1 - truth]), np.array([1 - truth, truth]))
     assert composed_bound(told, times, delta) == pytest.approx(
         response_epsilon(delta, 0.3, times), rel=1e-6, abs=1e-9
     )
 
 
 def test_losses_beyond_what_an_exponential_can_hold() -> None:
-    sure = Experiment(np.array([1 - 1e-9, 1e-9]), np.array([1e-9, 1 - 1e-9]))
+    sure = TwoLaws(np.array([1 - 1e-9, 1e-9]), np.array([1e-9, 1 - 1e-9]))
     assert composed_bound(sure, 200, 1e-6) == pytest.approx(200 * math.log(1e9 - 1), rel=1e-6)
 
 
@@ -126,12 +126,12 @@ def test_merging_outcomes_shows_no_more(
     weights: tuple[list[float], list[float]], times: int
 ) -> None:
     p, q = (np.array(one) / sum(one) for one in weights)
-    merged = Experiment(np.append(p[:-2], p[-2:].sum()), np.append(q[:-2], q[-2:].sum()))
-    whole = composed_bound(Experiment(p, q), times, 1e-4)
+    merged = TwoLaws(np.append(p[:-2], p[-2:].sum()), np.append(q[:-2], q[-2:].sum()))
+    whole = composed_bound(TwoLaws(p, q), times, 1e-4)
     assert composed_bound(merged, times, 1e-4) <= whole + 5e-3
 
 
-def power(experiment: Experiment, alarm: float) -> float:
+def power(experiment: TwoLaws, alarm: float) -> float:
     """How often the best test of the second law detects the first, at a false-alarm rate."""
     ratio = experiment.first / experiment.second
     left, found = alarm, 0.0
@@ -158,7 +158,7 @@ def test_the_coarser_pair_tells_less_than_the_frequencies(
     assert found.second.sum() == pytest.approx(1.0)
     assert np.all(found.first > 0)
     assert np.all(np.diff(found.first / found.second) < 0), "most telling first, nothing twice"
-    seen = Experiment(first / first.sum(), second / second.sum())
+    seen = TwoLaws(first / first.sum(), second / second.sum())
     assert power(found, alarm) <= power(seen, alarm) + 1e-12
     assert power(found, alarm) >= alarm - 1e-12
     level = error / (2 * (first.size - 1))
@@ -210,7 +210,7 @@ def by_composing(worlds: list[np.ndarray], error: float) -> float:
 def without_limits(worlds: list[np.ndarray], error: float) -> float:
     """What one would believe without confidence limits: for a test that can fail."""
     laws = [np.array([world.mean(), 1 - world.mean()]) for world in worlds]
-    return composed_bound(Experiment(laws[0], laws[1]), TIMES, DELTA)
+    return composed_bound(TwoLaws(laws[0], laws[1]), TIMES, DELTA)
 
 
 def too_often(method, chances: tuple[float, float], truth: float, error: float) -> float:  # type: ignore[no-untyped-def]
@@ -286,6 +286,6 @@ def test_bad_counts_and_scores() -> None:
     with pytest.raises(ParameterError):
         event_bound(1, 0, 3, 0.0, 0.1)
     with pytest.raises(ParameterError, match="at least once"):
-        composed_bound(Experiment(one / 3, one / 3), 0, 0.1)
+        composed_bound(TwoLaws(one / 3, one / 3), 0, 0.1)
     with pytest.raises(DataError, match="only one world"):
-        composed_bound(Experiment(np.array([0.5, 0.5]), np.array([0.0, 1.0])), 1, 0.1)
+        composed_bound(TwoLaws(np.array([0.5, 0.5]), np.array([0.0, 1.0])), 1, 0.1)

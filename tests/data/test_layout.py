@@ -13,11 +13,11 @@ from ballotine.data.named import sets as named
 from ballotine.data.named.openml import colour_images
 from ballotine.data.named.readers import Part, Raw, read_cifar_package, read_images
 from ballotine.data.named.registry import entry, registry
-from ballotine.data.named.routes import Found
+from ballotine.data.named.routes import RawSet
 from ballotine.data.named.sets import get
 from ballotine.features import PatchFeatures
 from ballotine.neural import TorchClassifier
-from ballotine.pipeline.features import see
+from ballotine.pipeline.features import make_features
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Silent
 
@@ -46,8 +46,8 @@ def check(images: np.ndarray) -> None:
     assert (down[[0, 2]] == 0).all()
 
 
-def found(raw: Raw) -> Found:
-    return Found(raw, "here", verified=False)
+def found(raw: Raw) -> RawSet:
+    return RawSet(raw, "here", verified=False)
 
 
 def raw_pictures(name: str) -> Raw:
@@ -137,7 +137,7 @@ def test_patches_of_a_run_take_the_shape_of_the_set(monkeypatch):
     monkeypatch.setattr(named, "find", lambda *_: found(raw))
     data = load(DataSpec(source="cifar10", public_rows=40, test_rows=0))
     options = {"centres": 10, "components": 5}
-    seen = see(FeaturesSection(kind="patches", options=options), data, Silent())
+    seen = make_features(FeaturesSection(kind="patches", options=options), data, Silent())
     alone = PatchFeatures((3, SIDE, SIDE), **options, random_state=0).fit(data.X_public)
     assert (seen.X_private == alone.transform(data.X_private)).all()
 

@@ -12,7 +12,7 @@ from ballotine.data.named import sets as named
 from ballotine.data.named.fetch import cache_folder
 from ballotine.data.named.readers import Part, Raw, adult_schema
 from ballotine.data.named.registry import entry, registry
-from ballotine.data.named.routes import Found, _canonical, contents
+from ballotine.data.named.routes import RawSet, _canonical, contents
 from ballotine.data.named.sets import available, export, get, listing
 from ballotine.errors import DataError, DataUnavailableError, ParameterError
 
@@ -179,7 +179,7 @@ def test_a_multi_label_set_keeps_its_matrix(monkeypatch):
 def test_unverified_and_partial_copies_say_so(monkeypatch):
     known = entry("svhn")
     raw = Raw(Part(np.full((2, 3072), 255, np.uint8), np.array([0, 1])))
-    monkeypatch.setattr(named, "find", lambda *_: Found(raw, "OpenML", verified=False))
+    monkeypatch.setattr(named, "find", lambda *_: RawSet(raw, "OpenML", verified=False))
     data = get("svhn")
     assert data.notes[0].startswith("unverified")
     assert data.notes[1] == f"this copy has 2 of the {known.rows} training rows"

@@ -22,7 +22,7 @@ def test_every_record_has_one_teacher_and_shares_are_even(
     teachers: int, more: int, secret: bytes, kind: str
 ) -> None:
     n = teachers + more
-    groups = make_partition(kind, np.arange(n) % 3, teachers, secret).groups
+    groups = make_partition(kind, np.arange(n) % 3, teachers, secret).shares
     assert len(groups) == teachers
     assert sorted(np.concatenate(groups).tolist()) == list(range(n))
     sizes = [len(group) for group in groups]
@@ -42,7 +42,7 @@ def test_a_stratified_map_says_that_it_looked() -> None:
     partition = stratified_partition(labels, 10, b"secret")
     assert partition.data_dependent
     assert "labels" in str(partition.assumption)
-    assert all(np.sum(labels[group] == 1) == 1 for group in partition.groups)
+    assert all(np.sum(labels[group] == 1) == 1 for group in partition.shares)
 
 
 def test_another_secret_deals_otherwise() -> None:

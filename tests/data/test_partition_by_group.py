@@ -22,7 +22,7 @@ from tests.voting.individual.cases import BUDGETS, DELTA, GNMAX, RECORDS, every_
 def test_copies_go_to_different_teachers(copies: list[int], extra: int, seed: int) -> None:
     copies = [*copies, 1]
     teachers = max(copies) + extra
-    shares = deal_copies(np.array(copies), teachers, seed.to_bytes(2, "big")).groups
+    shares = deal_copies(np.array(copies), teachers, seed.to_bytes(2, "big")).shares
     assert len(shares) == teachers
     held: list[list[int]] = [[] for _ in copies]
     for teacher, share in enumerate(shares):
@@ -37,7 +37,7 @@ def test_copies_go_to_different_teachers(copies: list[int], extra: int, seed: in
 
 def test_copies_are_spread_over_all_pairs_of_teachers() -> None:
     """No two teachers hold the same records, as a deal in rows would have it."""
-    shares = deal_copies(np.full(3000, 3), 30, b"secret").groups
+    shares = deal_copies(np.full(3000, 3), 30, b"secret").shares
     sets = [set(share.tolist()) for share in shares]
     common = [len(sets[i] & sets[j]) for i in range(30) for j in range(i)]
     expected = 3000 * 3 * 2 / (30 * 29)  # pairs of teachers per record, spread evenly
@@ -51,15 +51,15 @@ def test_everybody_is_taught_as_planned(scheme: Scheme) -> None:
     plan = scheme.plan(RECORDS, 40, GNMAX, 10, DELTA)
     partition = plan.deal(groups, b"secret")
     assert not partition.data_dependent
-    assert len(partition.groups) == plan.teachers
+    assert len(partition.shares) == plan.teachers
     for number, group in enumerate(plan.groups):
         holders = np.zeros(len(groups), dtype=int)
         for teacher in group.teachers:
-            holders[partition.groups[teacher]] += 1
+            holders[partition.shares[teacher]] += 1
         assert np.all(holders[groups == number] == group.reach.teachers)
         if scheme.name != "upsampling":
             assert np.all(holders[groups != number] == 0)
-    sizes = [len(share) for share in partition.groups]
+    sizes = [len(share) for share in partition.shares]
     assert max(sizes) <= 1.2 * 25 + 1
     assert min(sizes) >= 25 / 1.2 - 1
 
@@ -70,7 +70,7 @@ def test_a_deal_follows_from_groups_and_secret(scheme: Scheme) -> None:
     plan = scheme.plan(RECORDS, 40, GNMAX, 10, DELTA)
 
     def dealt(secret: bytes) -> list[list[int]]:
-        return [share.tolist() for share in plan.deal(groups, secret).groups]
+        return [share.tolist() for share in plan.deal(groups, secret).shares]
 
     assert dealt(b"one") == dealt(b"one")
     assert dealt(b"one") != dealt(b"two")

@@ -21,8 +21,8 @@ LABELS = np.repeat(np.arange(10), 60)
 
 def counts_of(partition: Partition, labels: np.ndarray) -> np.ndarray:
     """Classes per teacher, counted one by one."""
-    table = np.zeros((len(partition.groups), 10), dtype=int)
-    for teacher, group in enumerate(partition.groups):
+    table = np.zeros((len(partition.shares), 10), dtype=int)
+    for teacher, group in enumerate(partition.shares):
         for position in group:
             table[teacher, labels[position]] += 1
     return table
@@ -41,7 +41,7 @@ def test_every_record_has_one_teacher_and_every_teacher_a_record(
 ) -> None:
     n = teachers + more
     name, option = kind
-    groups = make_partition(name, np.arange(n) % 3, teachers, secret, **{option: value}).groups
+    groups = make_partition(name, np.arange(n) % 3, teachers, secret, **{option: value}).shares
     assert len(groups) == teachers
     assert sorted(np.concatenate(groups).tolist()) == list(range(n))
     sizes = [len(group) for group in groups]
@@ -83,7 +83,7 @@ def test_alpha_decides_how_even_classes_are_spread() -> None:
 def test_a_column_is_the_map() -> None:
     names = np.array(["north", "south", "east"])[np.arange(30) % 3]
     partition = make_partition("column", np.zeros(30), 3, b"s", names=names)
-    assert [set(names[group].tolist()) for group in partition.groups] == [
+    assert [set(names[group].tolist()) for group in partition.shares] == [
         {"east"},
         {"north"},
         {"south"},
@@ -112,7 +112,7 @@ def test_a_map_that_looked_at_labels_says_so(
 @pytest.mark.parametrize(("kind", "options"), [("similarity", {"s": 20}), ("dirichlet", {})])
 def test_the_secret_decides(kind: str, options: dict[str, float]) -> None:
     def groups(secret: bytes) -> list[list[int]]:
-        return [g.tolist() for g in make_partition(kind, LABELS, 5, secret, **options).groups]
+        return [g.tolist() for g in make_partition(kind, LABELS, 5, secret, **options).shares]
 
     assert groups(b"a") == groups(b"a")
     assert groups(b"a") != groups(b"b")

@@ -13,7 +13,7 @@ import pytest
 
 from ballotine.data.named import fetch, readers
 from ballotine.data.named.fetch import Package, RouteError, cache_folder, data_folder, download
-from ballotine.data.named.registry import Entry, File
+from ballotine.data.named.registry import File, SetEntry
 from ballotine.data.named.routes import contents, find
 from ballotine.errors import DataError, DataUnavailableError
 
@@ -59,7 +59,7 @@ def package(npm):
 @pytest.fixture(scope="module")
 def tiny(package):
     """A named set as the registry would know it."""
-    return Entry(
+    return SetEntry(
         name="tiny",
         description="a tiny set",
         task="single-label",

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.data import Schema
-from ballotine.data.schema import MOST_LEVELS, Column
+from ballotine.data.schema import MOST_LEVELS, ColumnSchema
 from ballotine.errors import DataError
 
 TEXT = """
@@ -41,18 +41,20 @@ def test_reads_toml_in_order(tmp_path):
 
 
 def test_fill_is_the_public_midpoint_unless_given():
-    assert Column(low=-2, high=4).fill == 1
-    assert Column(low=-2, high=4, missing=4).fill == 4
+    assert ColumnSchema(low=-2, high=4).fill == 1
+    assert ColumnSchema(low=-2, high=4, missing=4).fill == 4
 
 
 names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 columns = st.one_of(
     st.builds(
-        lambda a, b: Column(low=min(a, b), high=max(a, b)),
+        lambda a, b: ColumnSchema(low=min(a, b), high=max(a, b)),
         st.floats(-1e9, 1e9),
         st.floats(-1e9, 1e9),
     ),
-    st.lists(names, min_size=1, max_size=4, unique=True).map(lambda v: Column(levels=tuple(v))),
+    st.lists(names, min_size=1, max_size=4, unique=True).map(
+        lambda v: ColumnSchema(levels=tuple(v))
+    ),
 )
 
 
@@ -119,10 +121,10 @@ def test_from_public_reads_ranges_and_levels():
         }
     )
     schema = Schema.from_public(table, target="ill")
-    assert schema.columns["age"] == Column(low=30, high=50)
-    assert schema.columns["count"] == Column(low=-2, high=7)
-    assert schema.columns["ward"] == Column(levels=("A", "B"))
-    assert schema.columns["flag"] == Column(low=0, high=1)
+    assert schema.columns["age"] == ColumnSchema(low=30, high=50)
+    assert schema.columns["count"] == ColumnSchema(low=-2, high=7)
+    assert schema.columns["ward"] == ColumnSchema(levels=("A", "B"))
+    assert schema.columns["flag"] == ColumnSchema(low=0, high=1)
     assert "ill" not in schema.columns
 
 

@@ -17,7 +17,7 @@ from ballotine.ledger import EVERYONE, Binding, Charge, Events, Ledger, Mode, Te
 from ballotine.noise import NoiseSource, SecureNoise
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax, Mechanism, Plan, Rules, Session, Tallies
 
 BUDGET = Budget(4.0, 1e-5)
@@ -42,7 +42,7 @@ class FixedVoters:
     def __len__(self) -> int:
         return int(sum(self.counts))
 
-    def ballots(self, rows: Table) -> Tallies:
+    def ballots(self, rows: Matrix) -> Tallies:
         return Tallies(np.tile(self.counts, (len(rows), 1)))
 
 

@@ -17,7 +17,7 @@ from ballotine.errors import (
     LedgerTamperedError,
     ParameterError,
 )
-from ballotine.ledger import Charge, Ledger, Mode, Share, Terms, pool_digest, verify
+from ballotine.ledger import Charge, GroupCharge, Ledger, Mode, Terms, pool_digest, verify
 from ballotine.ledger.terms import plan_order
 from ballotine.privacy import conversion
 from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
@@ -28,8 +28,10 @@ from tests.ledger.conftest import all_of, bound, edit, fixed, queries
 CHECK = GaussianCheck(30.0)
 LIGHT, HEAVY = GaussianArgmax(20.0, 3, 0.5), GaussianArgmax(20.0, 3, 2.0)
 BUDGETS = {"low": Budget(2.0, 1e-5), "high": Budget(1.0, 1e-5)}
-PLAIN = Charge((("low", Share((CHECK, HEAVY))), ("high", Share((CHECK, LIGHT)))))
-TURNS = Charge((("low", Share((CHECK, LIGHT), 2, 2)), ("high", Share((CHECK, LIGHT), 2, 5))))
+PLAIN = Charge((("low", GroupCharge((CHECK, HEAVY))), ("high", GroupCharge((CHECK, LIGHT)))))
+TURNS = Charge(
+    (("low", GroupCharge((CHECK, LIGHT), 2, 2)), ("high", GroupCharge((CHECK, LIGHT), 2, 5)))
+)
 ORDERS = np.array([1.5, 4.0, 12.0])
 
 
@@ -92,7 +94,7 @@ def test_turns_are_fair_and_counted_right(
     teachers: int, data: st.DataObject, turns: int, start: int
 ) -> None:
     voters = data.draw(st.integers(1, teachers))
-    share = Share((CHECK,), voters, teachers)
+    share = GroupCharge((CHECK,), voters, teachers)
     votes = share.votes_at(np.arange(start + turns))
     assert np.all(votes.sum(axis=1) == (1 if share.units == 1 else voters))
     after = np.atleast_1d(share.votes_after(start + turns))
@@ -119,7 +121,7 @@ def test_with_turns_a_record_pays_for_its_own_teacher_only() -> None:
 
 def test_turns_afford_more_queries_and_never_too_many() -> None:
     small = {"low": Budget(40.0, 1e-5), "high": Budget(1.0, 1e-5)}
-    without = Charge((("low", TURNS.shares[0][1]), ("high", Share((CHECK, LIGHT)))))
+    without = Charge((("low", TURNS.shares[0][1]), ("high", GroupCharge((CHECK, LIGHT)))))
     few = Ledger.open(None, small).spending().affordable(bound(without))
     ledger = Ledger.open(None, small)
     most = ledger.spending().affordable(bound(TURNS))
@@ -154,8 +156,8 @@ def test_a_query_charges_all_groups_and_nobody_else() -> None:
     ledger = Ledger.open(None, BUDGETS)
     for charge in (
         Charge.of((CHECK,)),
-        Charge((("low", Share((CHECK,))),)),
-        Charge((*PLAIN.shares, ("other", Share((CHECK,))))),
+        Charge((("low", GroupCharge((CHECK,))),)),
+        Charge((*PLAIN.shares, ("other", GroupCharge((CHECK,))))),
     ):
         with pytest.raises(ParameterError, match="the same groups"):
             ledger.reserve(queries(1), bound(charge))
@@ -233,8 +235,8 @@ def test_a_publication_passes_the_filter() -> None:
         lambda: Terms((("a", Budget(1, 1e-5)),), Mode.STRICT, 5),
         lambda: Terms((("a", Budget(1, 1e-5)),), orders=(("b", 2.0),)),
         lambda: Terms((("a", Budget(1, 1e-5)),), orders=(("a", 1.0),)),
-        lambda: Share(()),
-        lambda: Share((CHECK,), 3, 2),
+        lambda: GroupCharge(()),
+        lambda: GroupCharge((CHECK,), 3, 2),
         lambda: Charge(()),
     ],
 )

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from ballotine.errors import BallotineError, HolderKeyError, LedgerError
-from ballotine.ledger import Charge, Ledger, Share
+from ballotine.ledger import Charge, GroupCharge, Ledger
 from ballotine.ledger.keys import BYTES, group_key
 from ballotine.privacy.events import GaussianCheck
 from ballotine.privacy.guarantee import Budget
 from tests.ledger.conftest import bound, queries
 
 BUDGETS = {"low": Budget(2.0, 1e-5), "high": Budget(1.0, 1e-5)}
-CHARGE = Charge(tuple((name, Share((GaussianCheck(30.0),))) for name in BUDGETS))
+CHARGE = Charge(tuple((name, GroupCharge((GaussianCheck(30.0),))) for name in BUDGETS))
 
 
 @pytest.fixture

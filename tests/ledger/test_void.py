@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from ballotine.errors import DataError, LedgerError
-from ballotine.ledger import Charge, Ledger, Share, pool_digest, verify
+from ballotine.ledger import Charge, GroupCharge, Ledger, pool_digest, verify
 from ballotine.noise import SecureNoise
 from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
 from ballotine.privacy.guarantee import Budget
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting import UNASKED, CastBallots, Session, Tallies
 from tests.conftest import Command
 from tests.ledger.conftest import (
@@ -37,7 +37,9 @@ LIGHT = GaussianArgmax(20.0, 3, 0.5)
 HERE = bound((CHECK,))
 ORDERS = np.array([1.5, 4.0, 12.0])
 BUDGETS = {"low": Budget(40.0, 1e-5), "high": Budget(40.0, 1e-5)}
-TURNS = Charge((("low", Share((CHECK, LIGHT), 2, 2)), ("high", Share((CHECK, LIGHT), 2, 5))))
+TURNS = Charge(
+    (("low", GroupCharge((CHECK, LIGHT), 2, 2)), ("high", GroupCharge((CHECK, LIGHT), 2, 5)))
+)
 
 
 def kinds(ledger: Ledger) -> list[str]:
@@ -81,7 +83,7 @@ def test_unsigned_ballots_are_class_numbers_like_any_other() -> None:
 class FailsLater(FixedVoters):
     """Votes once, and fails when the granted queries are to be counted again."""
 
-    def ballots(self, rows: Table) -> Tallies:
+    def ballots(self, rows: Matrix) -> Tallies:
         if len(rows) < 64:
             raise DataError("the network is down")
         return super().ballots(rows)

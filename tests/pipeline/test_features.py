@@ -15,7 +15,7 @@ from ballotine import Student
 from ballotine.errors import DataError, RunFileError
 from ballotine.ledger import Ledger
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
-from ballotine.pipeline.features import ROW_BY_ROW, see
+from ballotine.pipeline.features import ROW_BY_ROW, make_features
 from ballotine.progress import Silent
 from ballotine.report import build_card, write_card
 from ballotine.students import trainings
@@ -172,10 +172,10 @@ def test_rows_must_be_seen_one_by_one_and_not_repeated(
 def test_other_public_rows_are_other_eyes(done: tuple[RunFolder, RunResult]) -> None:
     _, result = done
     section, dataset = result.settings.features, result.dataset
-    here = see(section, dataset, Silent())
-    fewer = see(section, replace(dataset, X_public=dataset.X_public[:-1]), Silent())
+    here = make_features(section, dataset, Silent())
+    fewer = make_features(section, replace(dataset, X_public=dataset.X_public[:-1]), Silent())
     assert here.name(b"ensemble") != fewer.name(b"ensemble")
-    assert here.name(b"ensemble") == see(section, dataset, Silent()).name(b"ensemble")
+    assert here.name(b"ensemble") == make_features(section, dataset, Silent()).name(b"ensemble")
 
 
 def test_a_resumed_run_takes_up_what_it_has(done: tuple[RunFolder, RunResult]) -> None:

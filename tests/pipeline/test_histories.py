@@ -86,7 +86,7 @@ class Witness:
             price = sum(event.cost(DEFAULT_ORDERS) for event in each)
             for seat, teacher in enumerate(group.teachers):
                 voted = sum((seat - turn * group.voters) % size < group.voters for turn in turns)
-                self.costs[pate.partition_.groups[teacher]] += voted * price
+                self.costs[pate.partition_.shares[teacher]] += voted * price
 
     def epsilon(self, group: str) -> float:
         """What the worst record of a group has spent."""

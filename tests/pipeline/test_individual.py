@@ -81,7 +81,7 @@ def test_groups_weigh_differently_when_budgets_differ() -> None:
 
 def test_upsampling_gives_records_several_teachers() -> None:
     pate = classifier(Upsampling(BUDGETS), GROUPS)
-    seen = np.bincount(np.concatenate(pate.partition_.groups), minlength=600)
+    seen = np.bincount(np.concatenate(pate.partition_.shares), minlength=600)
     copies = {name: set(seen[name == GROUPS]) for name in BUDGETS}
     assert all(len(found) == 1 for found in copies.values())
     assert min(copies["strict"]) < min(copies["open"])
@@ -92,7 +92,7 @@ def test_upsampling_gives_records_several_teachers() -> None:
 def test_records_without_privacy_go_straight_to_the_student() -> None:
     groups = np.where(np.arange(600) < 60, "free", "kept")
     pate = classifier(Vanishing({"kept": 1.0, "free": "none"}), groups)
-    learnt = {int(record) for share in pate.partition_.groups for record in share}
+    learnt = {int(record) for share in pate.partition_.shares for record in share}
     assert learnt == set(range(60, 600))
     few = pate.label(X[PUBLIC][:4])
     pate.distill(X[PUBLIC][:4], few)

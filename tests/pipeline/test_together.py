@@ -221,7 +221,7 @@ def test_a_column_names_the_teachers(tmp_path: Path) -> None:
     settings = settings.with_changes(folder=tmp_path / "run", seed=None)
     result = Run(settings, create_folder(settings)).execute()
     names = np.array([row.split(",")[2] for row in rows[1:]])
-    for group, name in zip(result.partition.groups, "ABC", strict=True):
+    for group, name in zip(result.partition.shares, "ABC", strict=True):
         np.testing.assert_array_equal(np.flatnonzero(names == name), group)
     assert result.dataset.X_private.shape[1] == 2, "the column is no feature"
     assert any("keeps its own name" in text for text in result.guarantee.assumptions)
@@ -230,7 +230,7 @@ def test_a_column_names_the_teachers(tmp_path: Path) -> None:
 def test_a_column_in_python_and_its_bad_sizes() -> None:
     names = np.arange(800) % 4
     pate = classifier(partition=Column(names)).fit(X[PRIVATE], Y[PRIVATE])
-    np.testing.assert_array_equal(pate.partition_.groups[1], np.flatnonzero(names == 1))
+    np.testing.assert_array_equal(pate.partition_.shares[1], np.flatnonzero(names == 1))
     with pytest.raises(DataError, match="one for every private record"):
         classifier(partition=Column(names[:-1])).fit(X[PRIVATE], Y[PRIVATE])
 

@@ -16,7 +16,7 @@ from scipy.stats import norm
 
 from ballotine.errors import ParameterError
 from ballotine.privacy import envelope, exact, tight
-from ballotine.privacy.envelope.moves import Size, Tables
+from ballotine.privacy.envelope.moves import MoveTables, Size
 from ballotine.privacy.envelope.tables import SPREAD, Bend, Weights, excess, grid
 
 Array = npt.NDArray[np.float64]
@@ -106,7 +106,7 @@ def test_every_move_has_a_bound_with_its_own_tops(teachers: int, classes: int) -
     order, sigma = 6.0, 3.0
     ceiling = np.expm1((order - 1.0) * tight.gnmax([order], sigma)[0])
     size = Size.of(teachers, classes)
-    tables = Tables.of(size, Bend(order, np.sqrt(2.0) / sigma), ceiling)
+    tables = MoveTables.of(size, Bend(order, np.sqrt(2.0) / sigma), ceiling)
     for tally in tallies(teachers, classes):
         top = int(tally[0])
         column = size.runners(top).tolist().index(int(tally[1]))

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from ballotine import PateClassifier
 from ballotine.data import DataSpec, Schema, load
 from ballotine.data.ballots import open_votes
-from ballotine.data.schema import Column
+from ballotine.data.schema import ColumnSchema
 from ballotine.errors import BallotineError, InsufficientBudgetError, LedgerTamperedError
 from ballotine.ledger import Ledger, verify
 from ballotine.noise import QueryNoise, SecureNoise
@@ -94,7 +94,7 @@ def table(folder: Path, lines: list[str], classes: tuple[str, ...] | None = None
     """Load a private table, the public one being in order."""
     (folder / "private.csv").write_text("\n".join(["age,label", *lines]) + "\n")
     (folder / "public.csv").write_text("age\n30\n40\n")
-    schema = Schema(columns={"age": Column(low=0, high=120)}, target="label", classes=classes)
+    schema = Schema(columns={"age": ColumnSchema(low=0, high=120)}, target="label", classes=classes)
     load(DataSpec(private=folder / "private.csv", public=folder / "public.csv", schema=schema))
 
 

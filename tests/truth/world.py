@@ -142,7 +142,7 @@ class World:
             thing.scope.marks.add("refit")
         thing.settings = settings
         held: list[list[int]] = [[] for _ in range(RECORDS)]
-        for teacher, share in enumerate(thing.model.partition_.groups):
+        for teacher, share in enumerate(thing.model.partition_.shares):
             for record in share.tolist():
                 held[int(order[record])].append(teacher)
         thing.holders = held

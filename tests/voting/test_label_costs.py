@@ -30,7 +30,7 @@ from ballotine.voting import (
     Dependencies,
 )
 from ballotine.voting.multilabel.ballots import Clipping
-from ballotine.voting.multilabel.costs import Check, LabelCosts
+from ballotine.voting.multilabel.costs import LabelCheck, LabelCosts
 from tests.voting.test_mechanisms import keys
 
 REASON = "a test looks at made-up ballots"
@@ -208,8 +208,8 @@ def test_a_label_costs_no_more_for_a_smaller_move(
     count: float, largest: float, share: float, threshold: float, sigma: float, spread: float
 ) -> None:
     """What joins labels needs costs that do not fall with the move, though the check's may."""
-    costs = LabelCosts(8, ORDERS, sigma, Clipping(largest), "both", Check(threshold, spread))
-    release = costs._checked(9, Check(threshold, spread))
+    costs = LabelCosts(8, ORDERS, sigma, Clipping(largest), "both", LabelCheck(threshold, spread))
+    release = costs._checked(9, LabelCheck(threshold, spread))
     law = checked_answers(check_bits(8, threshold, spread), answer_bits(8, sigma, "both"))
     for room, sign in ((count, -1.0), (8 * largest - count, 1.0)):
         move = min(largest, max(room, 0.0))

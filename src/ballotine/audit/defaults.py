@@ -28,7 +28,7 @@ class AuditCase:
 
 
 @dataclass(frozen=True)
-class Setting:
+class AuditSetting:
     """Parameters and numbers with which a mechanism is audited unless told otherwise."""
 
     parameters: Mapping[str, Any]
@@ -38,16 +38,16 @@ class Setting:
 
 
 # Few votes, and noise of their size: then some tally is close to the worst that is charged for.
-SETTINGS: Mapping[str, Setting] = {
-    "gnmax": Setting({"sigma": 2.0}),
-    "confident-gnmax": Setting(
+SETTINGS: Mapping[str, AuditSetting] = {
+    "gnmax": AuditSetting({"sigma": 2.0}),
+    "confident-gnmax": AuditSetting(
         {"sigma": 2.0, "threshold": 2.0, "sigma_threshold": 1.0}, teachers=2
     ),
     # Charged as the worst of its kind, which it approaches when few answers are given.
-    "lnmax": Setting({"gamma": 1.0}, queries=3),
-    "binary": Setting({"sigma": 3.0}),
-    "clipped": Setting({"sigma": 3.0, "tau": 1.0}),
-    "powerset": Setting({"sigma": 2.0}, queries=10),
+    "lnmax": AuditSetting({"gamma": 1.0}, queries=3),
+    "binary": AuditSetting({"sigma": 3.0}),
+    "clipped": AuditSetting({"sigma": 3.0, "tau": 1.0}),
+    "powerset": AuditSetting({"sigma": 2.0}, queries=10),
 }
 
 
@@ -65,7 +65,7 @@ def default_case(
     queries: int | None = None,
 ) -> AuditCase:
     """A mechanism with its setting; what is given takes the setting's place."""
-    setting = SETTINGS.get(name, Setting({}))
+    setting = SETTINGS.get(name, AuditSetting({}))
     given = {key: value for key, value in parameters.items() if value is not None}
     return AuditCase(
         make_mechanism(name, {**setting.parameters, **given}),

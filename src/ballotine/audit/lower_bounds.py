@@ -56,7 +56,7 @@ class EventBound:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class TwoLaws:
     """Two laws on the same few outcomes; one of them is at work.
 
     Attributes:
@@ -137,7 +137,7 @@ def threshold_bound(scouts: Scores, counted: Scores, delta: float, error: float)
     return EventBound(float(shown[0]), f"{side}, likelier in world {world + 1}")
 
 
-def coarser(hits: IntArray, other_hits: IntArray, error: float) -> Experiment:
+def coarser(hits: IntArray, other_hits: IntArray, error: float) -> TwoLaws:
     """Return a pair of laws that tells the worlds apart no better than the counted one does.
 
     Args:
@@ -151,16 +151,16 @@ def coarser(hits: IntArray, other_hits: IntArray, error: float) -> Experiment:
         raise DataError("both worlds must be counted in the same cells")
     events = first.size - 1
     if events == 0:
-        return Experiment(np.ones(1), np.ones(1))
+        return TwoLaws(np.ones(1), np.ones(1))
     level = _as_error(error) / (2.0 * events)
     low = lower_limit(np.cumsum(first)[:-1], int(first.sum()), level)
     high = upper_limit(np.cumsum(second)[:-1], int(second.sum()), level)
     corners = _concave_hull(np.column_stack((high, low)))
     steps = np.diff(corners, axis=0)
-    return Experiment(steps[:, 1], steps[:, 0])
+    return TwoLaws(steps[:, 1], steps[:, 0])
 
 
-def composed_bound(experiment: Experiment, times: int, delta: float) -> float:
+def composed_bound(experiment: TwoLaws, times: int, delta: float) -> float:
     """Return the ε at δ of so many independent repetitions of an experiment, from below.
 
     Losses are rounded down to a grid, so the result is at most the true ε; with two outcomes it is

@@ -16,7 +16,7 @@ from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
     from ballotine.pipeline import RunFile, RunFolder, RunResult
-    from ballotine.pipeline.groups import GroupAccount
+    from ballotine.pipeline.groups import GroupSpending
 
 HELP = """Carry out a run: partition, teachers, votes, answers, student, report.
 
@@ -136,7 +136,7 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
     console.print(Panel(facts, title="ballotine run", title_align="left", expand=False))
 
 
-def _group(group: GroupAccount) -> str:
+def _group(group: GroupSpending) -> str:
     from rich.markup import escape
 
     from ballotine.privacy.guarantee import round_up

@@ -4,10 +4,10 @@ from ballotine.data.dataset import Dataset, DataSpec, split
 from ballotine.data.encode import Encoder
 from ballotine.data.identity import fingerprint, row_keys
 from ballotine.data.loading import load
-from ballotine.data.schema import Column, Schema
+from ballotine.data.schema import ColumnSchema, Schema
 
 __all__ = [
-    "Column",
+    "ColumnSchema",
     "DataSpec",
     "Dataset",
     "Encoder",

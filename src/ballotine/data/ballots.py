@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from ballotine.archives import blamed, check_cells, load_array, open_archive
 from ballotine.errors import DataError
-from ballotine.types import Table
+from ballotine.types import Matrix
 
 CHUNK_CELLS = 8_000_000
 CHUNK_ROWS = 16_384
@@ -55,7 +55,7 @@ class VoteFile:
         with self.path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").digest()
 
-    def chunks(self, most: int | None = None) -> Iterator[Table]:
+    def chunks(self, most: int | None = None) -> Iterator[Matrix]:
         """The first ``most`` rows, some at a time."""
         left = self.queries if most is None else min(most, self.queries)
         for block in self._blocks():
@@ -73,7 +73,7 @@ class VoteFile:
             return _parquet_blocks(self.path, step)
         return _array_blocks(self.path, step)
 
-    def _shaped(self, rows: Table) -> Table:
+    def _shaped(self, rows: Matrix) -> Matrix:
         if self.labels is None or rows.ndim == 3:
             return rows
         return rows.reshape(len(rows), self.columns, self.labels)
@@ -117,7 +117,7 @@ def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
     return VoteFile(where, shape[0], shape[1] // labels, labels)
 
 
-def read_truth(path: Path) -> Table | None:
+def read_truth(path: Path) -> Matrix | None:
     """The right classes that an .npz of votes holds as ``y``; None where it holds none."""
     if path.suffix != ".npz":
         return None
@@ -166,7 +166,7 @@ def _array_blocks(path: Path, step: int) -> Iterator[Any]:
             yield np.memmap(stream, whole.dtype, "r", place, shape)
 
 
-def _parquet_blocks(path: Path, step: int) -> Iterator[Table]:
+def _parquet_blocks(path: Path, step: int) -> Iterator[Matrix]:
     # Reading ahead would bring whole row groups into memory, and one may be the whole file.
     with (
         _blamed(path, "Parquet of numbers"),
@@ -176,7 +176,7 @@ def _parquet_blocks(path: Path, step: int) -> Iterator[Table]:
             yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in batch])
 
 
-def _checked(rows: Table, path: Path) -> Table:
+def _checked(rows: Matrix, path: Path) -> Matrix:
     if rows.dtype.kind not in "iufb":
         raise DataError(f"{path} must hold numbers")
     if rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):

@@ -18,7 +18,7 @@ from ballotine.data.layout import ImageShape
 from ballotine.data.partition import secret_permutation
 from ballotine.data.schema import Schema, check_classes
 from ballotine.errors import DataError, ParameterError
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 
 ClassesFrom = Literal["schema", "public labels", "private labels"]
 PreprocessingFrom = Literal["schema", "public data", "none"]
@@ -125,11 +125,11 @@ class Dataset:
 
     name: str
     records: Records
-    X_private: Table
+    X_private: Matrix
     y_private: IntArray
-    X_public: Table
+    X_public: Matrix
     y_public: IntArray | None
-    X_test: Table | None
+    X_test: Matrix | None
     y_test: IntArray | None
     classes: tuple[str | int, ...]
     classes_from: ClassesFrom

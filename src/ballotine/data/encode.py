@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ballotine.data.schema import Column, Schema
+from ballotine.data.schema import ColumnSchema, Schema
 from ballotine.data.table import class_indices, numbers, require_columns, texts
 from ballotine.errors import DataError
 from ballotine.text import printable
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 
 
 class Encoder:
@@ -70,7 +70,7 @@ class Encoder:
         ]
 
 
-def as_features(X: Table, where: str) -> Table:
+def as_features(X: Matrix, where: str) -> Matrix:
     """A feature array as it is, as float rows; images are laid out flat.
 
     Single precision stays single; everything else becomes double.
@@ -88,7 +88,7 @@ def as_features(X: Table, where: str) -> Table:
     if array.size == 0:
         raise DataError(f"{where} is empty")
     dtype = np.float32 if array.dtype == np.float32 else np.float64
-    flat: Table = array.reshape(len(array), -1).astype(dtype, copy=False)
+    flat: Matrix = array.reshape(len(array), -1).astype(dtype, copy=False)
     if np.isnan(flat).any():
         raise DataError(
             f"the features of {where} hold NaN; fill the gaps yourself, "
@@ -99,11 +99,11 @@ def as_features(X: Table, where: str) -> Table:
     return flat
 
 
-def _names(name: str, column: Column) -> list[str]:
+def _names(name: str, column: ColumnSchema) -> list[str]:
     return [name] if column.levels is None else [f"{name}={level}" for level in column.levels]
 
 
-def _scaled(values: FloatArray, column: Column) -> FloatArray:
+def _scaled(values: FloatArray, column: ColumnSchema) -> FloatArray:
     assert column.low is not None
     assert column.high is not None
     # A constant public column has no width to scale by; its values land on 0 or are clipped.
@@ -125,7 +125,7 @@ def _codes(column: pa.ChunkedArray, levels: tuple[str, ...]) -> IntArray:
     return np.asarray(found, dtype=np.int64)
 
 
-def _any_inside(data: pa.ChunkedArray, name: str, column: Column, where: str) -> bool:
+def _any_inside(data: pa.ChunkedArray, name: str, column: ColumnSchema, where: str) -> bool:
     if column.levels is not None:
         return bool((_codes(texts(data, name, where), column.levels) >= 0).any())
     assert column.low is not None

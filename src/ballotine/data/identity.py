@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ballotine.data.table import cells
 from ballotine.errors import DataError
-from ballotine.types import Labels, Table
+from ballotine.types import Labels, Matrix
 
 _CHUNK_BYTES = 32 << 20
 _DIGEST = 32
@@ -53,7 +53,7 @@ class Records:
         return hmac.digest(key, b"ballotine groups\n" + b"".join(pairs), "sha256").hex()
 
 
-def fingerprint(X: Table, y: Labels | None, salt: bytes) -> str:
+def fingerprint(X: Matrix, y: Labels | None, salt: bytes) -> str:
     """A name for the multiset of records (features and label text), secret without the salt.
 
     The order of the rows does not matter; how often a row occurs does. The salt keeps the
@@ -67,12 +67,12 @@ def fingerprint(X: Table, y: Labels | None, salt: bytes) -> str:
     return records_of(X, y).fingerprint(salt)
 
 
-def row_keys(X: Table) -> list[bytes]:
+def row_keys(X: Matrix) -> list[bytes]:
     """SHA-256 of each row's canonical bytes: equal keys mean the same query."""
     return [hashlib.sha256(row).digest() for row in _canonical_rows(X)]
 
 
-def records_of(X: Table, y: Labels | None) -> Records:
+def records_of(X: Matrix, y: Labels | None) -> Records:
     """The records of a feature array and its labels."""
     return _records(X, y, [b""] * len(X))
 
@@ -101,7 +101,7 @@ def joined(parts: Iterable[Records]) -> Records:
     return Records(sum(part.count for part in every), width, digests)
 
 
-def _records(X: Table, y: Labels | None, suffixes: Sequence[bytes]) -> Records:
+def _records(X: Matrix, y: Labels | None, suffixes: Sequence[bytes]) -> Records:
     if y is not None and len(y) != len(X):
         raise DataError(f"there are {len(X)} rows of features but {len(y)} labels")
     names, which = _label_bytes(y, len(X))
@@ -116,7 +116,7 @@ def _suffix(text: str) -> bytes:
     return f"{_SEPARATOR}{text}".encode() if text.strip(_SEPARATOR) else b""
 
 
-def _canonical_rows(X: Table) -> Iterator[bytes]:
+def _canonical_rows(X: Matrix) -> Iterator[bytes]:
     array = np.asarray(X)
     flat = array.reshape(len(array), int(np.prod(array.shape[1:], dtype=np.int64)))
     width = 8 * flat.shape[1]

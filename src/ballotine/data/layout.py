@@ -7,13 +7,13 @@ sets are turned where they are read, after their checksums were compared.
 
 from __future__ import annotations
 
-from ballotine.types import Table
+from ballotine.types import Matrix
 
 ImageShape = tuple[int, int, int]
 """Channels, height, width."""
 
 
-def channels_first(X: Table, shape: ImageShape) -> Table:
+def channels_first(X: Matrix, shape: ImageShape) -> Matrix:
     """Rows with the channels of each pixel together, turned to rows of channels.
 
     Args:
@@ -26,7 +26,7 @@ def channels_first(X: Table, shape: ImageShape) -> Table:
     return X.reshape(-1, height, width, channels).transpose(0, 3, 1, 2).reshape(X.shape)
 
 
-def channels_last(X: Table, shape: ImageShape) -> Table:
+def channels_last(X: Matrix, shape: ImageShape) -> Matrix:
     """The way back: rows as pictures are published."""
     channels, height, width = shape
     if channels == 1:

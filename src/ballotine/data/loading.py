@@ -17,7 +17,7 @@ from ballotine.data.schema import Schema
 from ballotine.data.sources import Arrays
 from ballotine.data.target import label_words
 from ballotine.errors import ParameterError
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 PUBLIC_SHARE, TEST_SHARE = 0.25, 0.15
 """What becomes of a named set without a canonical split, unless the specification says."""
@@ -78,10 +78,10 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
     )
 
 
-_Labelled = tuple[Table, IntArray]
+_Labelled = tuple[Matrix, IntArray]
 
 
-def _as_published(named: NamedSet, X: Table) -> Table:
+def _as_published(named: NamedSet, X: Matrix) -> Matrix:
     """Records are recognised by what their file says, not by how their pixels are turned."""
     shape = named.entry.image_shape
     return X if shape is None else channels_last(X, shape)

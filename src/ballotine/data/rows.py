@@ -17,13 +17,13 @@ from ballotine.data.sources import Arrays, column_names, read_batches
 from ballotine.data.table import as_column, class_indices, classes_of, require_columns
 from ballotine.data.target import Classes, Target, label_matrix, label_words
 from ballotine.errors import DataError
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 
 
 class Arrived(NamedTuple):
     """Rows at the end of their way."""
 
-    X: Table
+    X: Matrix
     y: IntArray | None
     records: Records | None
 
@@ -130,7 +130,7 @@ class TableRows:
         assert encoder is not None
         if classes is not None:
             require_columns(self.names, self.target.columns, self.where)
-        features: list[Table] = []
+        features: list[Matrix] = []
         labels: list[IntArray] = []
         records: list[Records] = []
         for batch in self.selected():
@@ -184,13 +184,13 @@ class ArrayRows:
     """Rows of a feature array with or without labels, used as they are."""
 
     where: str
-    X: Table
+    X: Matrix
     y: Labels | None
     groups: Labels | None = None
 
     @classmethod
     def from_arrays(
-        cls, X: Table, y: Labels | None, where: str, target: Target | None = None
+        cls, X: Matrix, y: Labels | None, where: str, target: Target | None = None
     ) -> Self:
         """Check the arrays; the features are flattened to rows of floats.
 

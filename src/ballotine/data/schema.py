@@ -28,7 +28,7 @@ MOST_LEVELS = 1000
 """A text column with more different values than this is prose or a key, not a category."""
 
 
-class Column(pydantic.BaseModel):
+class ColumnSchema(pydantic.BaseModel):
     """One feature: numeric (`low`, `high`, optional `missing`) or categorical (`levels`)."""
 
     model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
@@ -84,7 +84,7 @@ class Schema(pydantic.BaseModel):
 
     target: pydantic.StrictStr | None = None
     classes: tuple[Class, ...] | None = None
-    columns: dict[str, Column]
+    columns: dict[str, ColumnSchema]
 
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -151,7 +151,7 @@ def check_classes(classes: tuple[str | int, ...]) -> None:
         raise ValueError("a class is listed twice")
 
 
-def _describe(column: pa.ChunkedArray, name: str, where: str) -> Column:
+def _describe(column: pa.ChunkedArray, name: str, where: str) -> ColumnSchema:
     if is_numeric(column):
         values = numbers(column, name, where)
         values = values[~np.isnan(values)]
@@ -170,9 +170,9 @@ def _describe(column: pa.ChunkedArray, name: str, where: str) -> Column:
     return _column(name, where, levels=tuple(levels))
 
 
-def _column(name: str, where: str, **fields: Any) -> Column:
+def _column(name: str, where: str, **fields: Any) -> ColumnSchema:
     try:
-        return Column(**fields)
+        return ColumnSchema(**fields)
     except pydantic.ValidationError as error:
         raise DataError(f"column '{printable(name)}' of {where}: {_first_problem(error)}") from None
 

@@ -22,7 +22,7 @@ from ballotine.archives import blamed, check_cells, load_array, open_archive
 from ballotine.data.table import as_column, require_columns
 from ballotine.errors import DataError
 from ballotine.text import printable
-from ballotine.types import Labels, Table
+from ballotine.types import Labels, Matrix
 
 _DELIMITER = {".csv": ",", ".tsv": "\t"}
 _BLOCK = 8 << 20
@@ -35,9 +35,9 @@ _ARRAY_KEYS = {"X", "y", "X_test", "y_test"}
 class Arrays:
     """Features, and labels where there are any, as they stand in a NumPy file."""
 
-    X: Table
+    X: Matrix
     y: Labels | None = None
-    X_test: Table | None = None
+    X_test: Matrix | None = None
     y_test: Labels | None = None
 
 

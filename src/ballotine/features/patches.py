@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.neural.predicting import row_by_row
-from ballotine.types import FloatArray, Table
+from ballotine.types import FloatArray, Matrix
 
 CONTRAST = 0.003
 """Added to the variance of a patch with values in [0, 1]: flat patches stay flat."""
@@ -74,7 +74,7 @@ class PatchFeatures(
         self.components = components
         self.random_state = random_state
 
-    def fit(self, X: Table, y: Any = None) -> Self:  # noqa: ARG002
+    def fit(self, X: Matrix, y: Any = None) -> Self:  # noqa: ARG002
         """Find typical patches in public images.
 
         Args:
@@ -103,7 +103,7 @@ class PatchFeatures(
         self.directions_ = (found.components_.T / spread).astype(np.float32)
         return self
 
-    def transform(self, X: Table) -> FloatArray:
+    def transform(self, X: Matrix) -> FloatArray:
         """Features of images, shape (rows, components)."""
         check_is_fitted(self, "directions_")
         X = validate_data(self, X, dtype=np.float32, reset=False)

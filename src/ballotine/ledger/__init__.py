@@ -5,7 +5,7 @@ decides what may be written.
 """
 
 from ballotine.ledger.binding import Binding, pool_digest
-from ballotine.ledger.charge import EVERYONE, Charge, Events, Share
+from ballotine.ledger.charge import EVERYONE, Charge, Events, GroupCharge
 from ballotine.ledger.entries import Anchor, Entry
 from ballotine.ledger.founding import Fingerprint
 from ballotine.ledger.granting import Grant
@@ -23,10 +23,10 @@ __all__ = [
     "Events",
     "Fingerprint",
     "Grant",
+    "GroupCharge",
     "Ledger",
     "Mode",
     "Promise",
-    "Share",
     "Spending",
     "Terms",
     "Verified",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ballotine.errors import LedgerTamperedError
-from ballotine.ledger.charge import Count, Events, Share, cost_of, price_of
+from ballotine.ledger.charge import Count, Events, GroupCharge, cost_of, price_of
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event, from_json
@@ -37,7 +37,7 @@ class Tab:
             in or who took which turn: every query then costs every record the most.
     """
 
-    share: Share
+    share: GroupCharge
     asked: int = 0
     settled: Count = 0
     void: Count = 0

@@ -48,7 +48,7 @@ def _curve(event: Event, orders: bytes) -> FloatArray:
 
 
 @dataclass(frozen=True)
-class Share:
+class GroupCharge:
     """What one query costs the records of one group.
 
     Teachers may take turns: of the group's ``teachers``, ``voters`` vote on each query, the
@@ -104,7 +104,7 @@ class Share:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Share:
+    def from_dict(cls, stored: Mapping[str, Any]) -> GroupCharge:
         """Read a share back; an event that is not known stops everything."""
         events = tuple(from_json(text) for text in stored["events"])
         return cls(events, int(stored["voters"]), int(stored["teachers"]))
@@ -114,7 +114,7 @@ class Share:
 class Charge:
     """The shares of all groups, by name; equal charges share one count of turns."""
 
-    shares: tuple[tuple[str, Share], ...]
+    shares: tuple[tuple[str, GroupCharge], ...]
 
     def __post_init__(self) -> None:
         # The order of groups means nothing, and the file does not keep it.
@@ -126,7 +126,7 @@ class Charge:
     @classmethod
     def of(cls, events: Events) -> Charge:
         """The same for everyone."""
-        return cls(((EVERYONE, Share(events)),))
+        return cls(((EVERYONE, GroupCharge(events)),))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -155,4 +155,4 @@ class Charge:
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Charge:
         """Read a charge back."""
-        return cls(tuple((name, Share.from_dict(share)) for name, share in stored.items()))
+        return cls(tuple((name, GroupCharge.from_dict(share)) for name, share in stored.items()))

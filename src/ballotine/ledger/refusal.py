@@ -7,7 +7,7 @@ import math
 from ballotine.errors import InsufficientBudgetError
 from ballotine.ledger.account import Account, Tab
 from ballotine.ledger.binding import Binding
-from ballotine.ledger.charge import EVERYONE, Charge, Events, Share, cost_of
+from ballotine.ledger.charge import EVERYONE, Charge, Events, GroupCharge, cost_of
 from ballotine.ledger.spending import Spending
 from ballotine.ledger.terms import plan_order
 from ballotine.privacy.best import best_epsilon
@@ -28,7 +28,7 @@ def refusal(spending: Spending, binding: Binding) -> InsufficientBudgetError:
             remaining=0.0,
         )
 
-    def room(pair: tuple[str, Share]) -> float:
+    def room(pair: tuple[str, GroupCharge]) -> float:
         each, left = spending.accounts[pair[0]].left(pair[1].events)
         return left / each
 
@@ -80,4 +80,4 @@ def _alone(events: Events, delta: float) -> float:
 
 
 def _affords(events: Events, budget: Budget) -> bool:
-    return Account(budget, plan_order(budget)).affordable(Tab(Share(events)), 1) == 1
+    return Account(budget, plan_order(budget)).affordable(Tab(GroupCharge(events)), 1) == 1

@@ -6,11 +6,11 @@ from typing import Any
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger.account import Realised, counted, plain
-from ballotine.ledger.charge import EVERYONE, Count, Share
+from ballotine.ledger.charge import EVERYONE, Count, GroupCharge
 from ballotine.privacy.events import from_json
 
 
-def released_from(payload: dict[str, Any], name: str, share: Share) -> tuple[Count, Realised]:
+def released_from(payload: dict[str, Any], name: str, share: GroupCharge) -> tuple[Count, Realised]:
     """How often each unit voted on recorded queries, and what that released."""
     stored = payload["realised"]
     if isinstance(stored, list):
@@ -28,7 +28,7 @@ def released_to(realised: Realised) -> list[list[Any]]:
     return [[event.to_json(), plain(times)] for event, times in realised.items()]
 
 
-def _per_unit(stored: Any, share: Share) -> Count:
+def _per_unit(stored: Any, share: GroupCharge) -> Count:
     found = counted(stored)
     if isinstance(found, int):
         if share.units == 1:

@@ -19,7 +19,7 @@ from ballotine.neural.predicting import check_network, probabilities
 from ballotine.neural.targets import Targets, check_thresholds, own_thresholds, read_targets
 from ballotine.neural.training import Schedule, seeded, train
 from ballotine.neural.zoo import make_module
-from ballotine.types import FloatArray, Labels, Table
+from ballotine.types import FloatArray, Labels, Matrix
 
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
@@ -81,7 +81,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.device = device
         self.random_state = random_state
 
-    def fit(self, X: Table, y: Labels) -> Self:
+    def fit(self, X: Matrix, y: Labels) -> Self:
         """Train on rows of features and their classes (or rows of labels)."""
         schedule = self._schedule()
         check_thresholds(self.thresholds)
@@ -105,7 +105,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.thresholds_ = self._thresholds(X, targets)
         return self
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """Classes; for several labels 0/1, shape (rows, labels)."""
         check_is_fitted(self, "state_")
         if self.multilabel_:
@@ -113,7 +113,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: Labels = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return classes
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities, a column per class of ``classes_`` or per label."""
         check_is_fitted(self, "state_")
         X = validate_data(self, X, dtype=np.float32, reset=False)
@@ -133,7 +133,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._module = kept
         return kept
 
-    def _probabilities(self, X: Table) -> FloatArray:
+    def _probabilities(self, X: Matrix) -> FloatArray:
         if not self.state_:
             return np.ones((len(X), 1))
         found = probabilities(self.module(), self._inputs(X), several=self.multilabel_)
@@ -150,7 +150,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.bf16,
         )
 
-    def _thresholds(self, X: Table, targets: Targets) -> FloatArray:
+    def _thresholds(self, X: Matrix, targets: Targets) -> FloatArray:
         if self.multilabel_ and self.thresholds == "own":
             return own_thresholds(self._probabilities(X), targets.codes.numpy())
         same = 0.5 if self.thresholds == "own" else float(self.thresholds)
@@ -179,7 +179,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return torch.device(self.device)
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
-    def _inputs(self, X: Table) -> torch.Tensor:
+    def _inputs(self, X: Matrix) -> torch.Tensor:
         # Workers map shared rows read-only, which torch cannot express: it gets a copy of those.
         rows = np.require(X, dtype=np.float32, requirements=["C", "W"])
         return torch.from_numpy(rows).reshape(len(X), *self._shape()).to(self._device())

@@ -32,7 +32,7 @@ from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, 
 from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.students import SpreadingClassifier, label_score
 from ballotine.teachers import make_engine
-from ballotine.types import FloatArray, IntArray, Labels, Table
+from ballotine.types import FloatArray, IntArray, Labels, Matrix
 from ballotine.voting import Answers, GNMax, Mechanism, Session
 from ballotine.voting.individual import Scheme
 
@@ -120,7 +120,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Table, y: Labels, groups: Labels | None = None) -> Self:
+    def fit(self, X: Matrix, y: Labels, groups: Labels | None = None) -> Self:
         """Cut the private rows into shares and train a teacher on each.
 
         Args:
@@ -166,7 +166,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.student_: Any = None
         return self
 
-    def label(self, X: Table) -> Answers:
+    def label(self, X: Matrix) -> Answers:
         """Release answers for public rows, in their order, until the budget ends.
 
         Rows asked before return their stored answer and cost nothing.
@@ -181,7 +181,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             session.publish([X[np.unique(first_places(keys))]])
         return answers
 
-    def distill(self, X: Table, answers: Answers | None = None) -> Self:
+    def distill(self, X: Matrix, answers: Answers | None = None) -> Self:
         """Train the student on public rows and their answers.
 
         Records that need no privacy are added as they are, with their own labels.
@@ -206,7 +206,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return LogisticRegression(max_iter=1000)
         return SpreadingClassifier()
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """The student's classes, or labels; before ``distill``, released answers.
 
         Raises:
@@ -221,7 +221,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return codes if self.procedure_.mechanism.multilabel else self.classes_[codes]
 
     @available_if(_has_proba)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """The student's probabilities, one column per class (or label) of ``classes_``."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if self.procedure_.mechanism.multilabel:
@@ -231,7 +231,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         result[:, self.student_.classes_] = self.student_.predict_proba(X)
         return result
 
-    def score(self, X: Table, y: Labels, sample_weight: Any = None) -> float:
+    def score(self, X: Matrix, y: Labels, sample_weight: Any = None) -> float:
         """Accuracy; with several labels, the mean accuracy over labels."""
         if np.ndim(y) == 2:
             return label_score(self.predict(X), np.asarray(y), sample_weight)
@@ -291,8 +291,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(text, BiasWarning, stacklevel=3)
 
     def _private_rows(
-        self, X: Table, y: Labels, groups: Labels | None, *, several: bool
-    ) -> tuple[Table, IntArray, Labels | None]:
+        self, X: Matrix, y: Labels, groups: Labels | None, *, several: bool
+    ) -> tuple[Matrix, IntArray, Labels | None]:
         """Rows, class numbers and groups; what is wrong with a private cell is not repeated."""
         least = self.n_teachers
         try:

@@ -17,14 +17,14 @@ from ballotine.pipeline.watching import unwatched, watched
 from ballotine.progress import Progress
 from ballotine.students import MultiLabelStudent, Student, trainings
 from ballotine.text import quoted
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 log = logging.getLogger("ballotine.run")
 
 
 def distill(
     learner: Any,
-    rows: Table,
+    rows: Matrix,
     labels: IntArray,
     classes: Sequence[Any],
     *,

@@ -14,7 +14,7 @@ from ballotine.metrics import MultiLabelScores
 from ballotine.models import seeded_clone
 from ballotine.students import Student
 from ballotine.teachers import fit_labels
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting import Answers
 
 PRESENT = 0.5
@@ -73,7 +73,7 @@ class LabelEvaluation:
         return self.acc or 0.0
 
 
-def evaluate(student: Student, X: Table, y: IntArray) -> Evaluation | LabelEvaluation:
+def evaluate(student: Student, X: Matrix, y: IntArray) -> Evaluation | LabelEvaluation:
     """Measure a student on labelled test rows."""
     predicted = student.model.predict(X)
     if y.ndim == 2:
@@ -90,7 +90,7 @@ def label_accuracy(answers: Answers, truth: IntArray) -> float | None:
     return float(np.mean(answers.labels[answered] == truth[answered]))
 
 
-def ceiling(estimator: Any, X: Table, y: IntArray, X_test: Table, y_test: IntArray) -> float:
+def ceiling(estimator: Any, X: Matrix, y: IntArray, X_test: Matrix, y_test: IntArray) -> float:
     """A teacher that sees all private records, unprotected: for experiments only."""
     if y.ndim == 2:
         chances = fit_labels(estimator, X, y, 0).probabilities(X_test)

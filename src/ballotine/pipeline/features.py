@@ -1,4 +1,4 @@
-"""What teachers and student see of rows: as they are, or features learnt from public ones."""
+"""What teachers and student get of rows: all columns, or features learnt from public rows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ballotine.pipeline.estimators import FEATURES, make_transformer
 from ballotine.pipeline.resume import mark_of
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
-from ballotine.students import SeeingModel
-from ballotine.types import Table
+from ballotine.students import FeaturedModel
+from ballotine.types import Matrix
 
 CHECKED = 5
 SAME = 1e-3
@@ -25,42 +25,46 @@ ROW_BY_ROW = "the features of a row follow from that row and from public rows al
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Rows as they are seen.
+class Features:
+    """Rows as teachers and student take them: as they are, or as features.
 
     Attributes:
         X_private, X_public: the rows of the data set.
-        transformer: fitted on public rows; None where rows are seen as they are.
-        how: tells ways to see apart, by settings and by the rows fitted on; empty for none.
+        transformer: fitted on public rows; None where rows are taken as they are.
+        identity: tells feature steps apart, by settings and by the rows fitted on; empty for none.
     """
 
-    X_private: Table
-    X_public: Table
+    X_private: Matrix
+    X_public: Matrix
     transformer: Any = None
-    how: str = ""
+    identity: str = ""
 
     def name(self, ensemble: bytes) -> bytes:
-        """An ensemble's name in query ids: other eyes, other votes."""
-        return hashlib.sha256(ensemble + self.how.encode()).digest() if self.how else ensemble
+        """An ensemble's name in query ids: other features, other votes."""
+        return (
+            hashlib.sha256(ensemble + self.identity.encode()).digest()
+            if self.identity
+            else ensemble
+        )
 
-    def rows(self, X: Table) -> Table:
-        """Further rows, seen alike."""
+    def rows(self, X: Matrix) -> Matrix:
+        """Further rows, as the same features."""
         return X if self.transformer is None else transformed(self.transformer, X)
 
     def released(self, model: Any) -> Any:
         """A student that takes rows as they are."""
         if self.transformer is None:
             return model
-        return SeeingModel(self.transformer, model)
+        return FeaturedModel(self.transformer, model)
 
 
-def see(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Seen:
-    """Fit on public rows, and look at all of them; private rows have no part in the fit."""
+def make_features(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Features:
+    """Fit on public rows, then transform all of them; private rows have no part in the fit."""
     if section.kind is None:
-        return Seen(dataset.X_private, dataset.X_public)
+        return Features(dataset.X_private, dataset.X_public)
     options = _shaped(section, dataset)
     with progress.stage("features", 3) as advance:
-        # Nothing is protected by this seed; it makes a resumed run see alike.
+        # Nothing is protected by this seed; it gives a resumed run the same features.
         found = seeded_clone(make_transformer(section.kind, options, "features"), 0)
         try:
             found.fit(dataset.X_public)
@@ -72,8 +76,8 @@ def see(section: FeaturesSection, dataset: Dataset, progress: Progress) -> Seen:
         advance(1)
         private = transformed(found, dataset.X_private)
         advance(1)
-    how = mark_of(section.kind, repr(sorted(options.items())), dataset.X_public)
-    return Seen(private, public, found, how)
+    identity = mark_of(section.kind, repr(sorted(options.items())), dataset.X_public)
+    return Features(private, public, found, identity)
 
 
 def assumed(section: FeaturesSection) -> tuple[str, ...]:
@@ -81,7 +85,7 @@ def assumed(section: FeaturesSection) -> tuple[str, ...]:
     return () if section.kind is None or section.kind in FEATURES else (ROW_BY_ROW,)
 
 
-def transformed(transformer: Any, X: Table) -> Table:
+def transformed(transformer: Any, X: Matrix) -> Matrix:
     """Features as numbers in rows, or a clear error that shows none of them."""
     try:
         found = np.asarray(transformer.transform(X), dtype=np.float64)
@@ -92,7 +96,7 @@ def transformed(transformer: Any, X: Table) -> Table:
     return found
 
 
-def _check_row_by_row(transformer: Any, X: Table, whole: Table) -> None:
+def _check_row_by_row(transformer: Any, X: Matrix, whole: Matrix) -> None:
     """Refuse features of a row that depend on the rows beside it.
 
     One private record would then reach the features of all others, and so every teacher.

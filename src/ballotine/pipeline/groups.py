@@ -9,7 +9,7 @@ from ballotine.pipeline.procedure import Procedure
 
 
 @dataclass(frozen=True)
-class GroupAccount:
+class GroupSpending:
     """One group: all of it public, if the sizes of groups are.
 
     Attributes:
@@ -37,7 +37,7 @@ class GroupAccount:
     ended: bool
 
 
-def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupAccount, ...]:
+def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending, ...]:
     """The account of every group that is taught; none without individual budgets."""
     plan, spending = procedure.plan, ledger.spending()
     if not plan.individual:
@@ -48,7 +48,7 @@ def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupAccount, 
     for group in plan.groups:
         account = spending.accounts[group.name]
         rows.append(
-            GroupAccount(
+            GroupSpending(
                 name=group.name,
                 records=group.records,
                 budget=group.epsilon,

@@ -10,7 +10,7 @@ from ballotine.data.partition import Partition
 from ballotine.ledger import Anchor, Ledger
 from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.pipeline.folder import RunFolder
-from ballotine.pipeline.groups import GroupAccount
+from ballotine.pipeline.groups import GroupSpending
 from ballotine.pipeline.history import cost_history, runs_in
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.runfile import RunFile
@@ -20,7 +20,7 @@ from ballotine.voting import Answers
 
 
 @dataclass(frozen=True)
-class Account:
+class RunAccount:
     """What the ledger says about itself when the run ends.
 
     Attributes:
@@ -36,11 +36,11 @@ class Account:
     epsilon: float
     history: list[dict[str, Any]]
     runs: int
-    groups: tuple[GroupAccount, ...] = ()
+    groups: tuple[GroupSpending, ...] = ()
     statement: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, ledger: Ledger, groups: tuple[GroupAccount, ...]) -> Account:
+    def of(cls, ledger: Ledger, groups: tuple[GroupSpending, ...]) -> RunAccount:
         """Read it from the ledger."""
         spending = ledger.spending()
         return cls(
@@ -71,7 +71,7 @@ class RunResult:
     answers: Answers
     student: Student
     guarantee: Guarantee
-    account: Account
+    account: RunAccount
     evaluation: Evaluation | LabelEvaluation | None = None
     label_accuracy: float | None = None
     ceiling: float | None = None

@@ -15,10 +15,10 @@ from ballotine.archives import load_array
 from ballotine.errors import RunFolderError
 from ballotine.files import produce_atomic, write_atomic
 from ballotine.pipeline.folder import RunFolder
-from ballotine.types import Table
+from ballotine.types import Matrix
 
 
-def mark_of(*parts: bytes | str | Table) -> str:
+def mark_of(*parts: bytes | str | Matrix) -> str:
     """A digest that changes when any part does."""
     seal = hashlib.sha256(b"ballotine/kept/1\0")
     for part in parts:
@@ -53,7 +53,7 @@ def forget(folder: RunFolder, what: Path) -> None:
     folder.mark(what).unlink(missing_ok=True)
 
 
-def keep_ballots(folder: RunFolder, ballots: Table, mark: str) -> None:
+def keep_ballots(folder: RunFolder, ballots: Matrix, mark: str) -> None:
     """Save ballots for a later resumption."""
     forget(folder, folder.ballots)
     produce_atomic(
@@ -62,13 +62,13 @@ def keep_ballots(folder: RunFolder, ballots: Table, mark: str) -> None:
     keep(folder, folder.ballots, mark_of(mark, ballots))
 
 
-def kept_ballots(folder: RunFolder, mark: str) -> Table | None:
+def kept_ballots(folder: RunFolder, mark: str) -> Matrix | None:
     """The ballots of an interrupted run, if they are on this pool and by these teachers.
 
     A spoilt file is no ballot that anybody cast: these are cast again.
     """
     try:
-        ballots: Table = load_array(folder.ballots)
+        ballots: Matrix = load_array(folder.ballots)
     except Exception:  # whatever the damage: NumPy fails in many ways
         return None
     return ballots if is_kept(folder, folder.ballots, mark_of(mark, ballots)) else None

@@ -28,11 +28,11 @@ from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
-from ballotine.pipeline.features import Seen, assumed, see
+from ballotine.pipeline.features import Features, assumed, make_features
 from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.procedure import Procedure
-from ballotine.pipeline.result import Account, RunResult
+from ballotine.pipeline.result import RunAccount, RunResult
 from ballotine.pipeline.resume import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.runfile import RunFile
 from ballotine.pipeline.together import Place, check_network
@@ -42,7 +42,7 @@ from ballotine.progress import Progress, Silent
 from ballotine.students import Student, unanswered
 from ballotine.teachers import Ensemble, TeacherStore, make_engine
 from ballotine.text import quoted
-from ballotine.types import Table
+from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
 
 log = logging.getLogger("ballotine.run")
@@ -56,7 +56,7 @@ class Ready:
         dataset: the records and the public rows.
         procedure: how votes are counted, charged and stopped.
         partition: who teaches whom.
-        seen: rows as teachers and student see them.
+        features: rows as teachers and student take them.
         ledger: of the data set.
         secret: what the partition follows from.
         groups: by which the ledger knows every record's group.
@@ -65,14 +65,14 @@ class Ready:
     dataset: Dataset
     procedure: Procedure
     partition: Partition
-    seen: Seen
+    features: Features
     ledger: Ledger
     secret: bytes = field(repr=False)
     groups: str = ""
 
     def voters_name(self, ensemble: Ensemble) -> bytes:
         """The ensemble's name in queries."""
-        name = self.seen.name(ensemble.identity)
+        name = self.features.name(ensemble.identity)
         return self.procedure.voters_name(name, self.partition, self.dataset.records)
 
 
@@ -119,7 +119,7 @@ class Run:
         dataset = load(self.settings.data_spec())
         procedure = self._settle(dataset)
         partition = self._partition(dataset, procedure, secret)
-        seen = see(self.settings.features, dataset, self.progress)
+        features = make_features(self.settings.features, dataset, self.progress)
         ledger = self._open_ledger(dataset, procedure)
         try:
             groups = procedure.groups_mark(ledger, dataset.records, dataset.groups)
@@ -128,7 +128,7 @@ class Run:
         except BaseException:
             ledger.close()
             raise
-        return Ready(dataset, procedure, partition, seen, ledger, secret, groups)
+        return Ready(dataset, procedure, partition, features, ledger, secret, groups)
 
     def _secret(self) -> bytes:
         """What the partition follows from: kept, so that a resumed run deals alike."""
@@ -162,7 +162,7 @@ class Run:
                 log.info("plan: %s", line)
         return procedure
 
-    def _pool(self, dataset: Dataset | Seen) -> Table:
+    def _pool(self, dataset: Dataset | Features) -> Matrix:
         """The public rows that are asked, in their order."""
         return dataset.X_public[: self.settings.voting.max_queries]
 
@@ -192,10 +192,10 @@ class Run:
 
     def _train(self, ready: Ready) -> Ensemble:
         teachers, data, procedure = self.settings.teachers, ready.dataset, ready.procedure
-        together, groups = procedure.request.together, ready.partition.groups
+        together, groups = procedure.request.together, ready.partition.shares
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
         made_from = mark_of(
-            how + ready.seen.how,
+            how + ready.features.identity,
             ready.secret,
             ready.partition.to_bytes(),
             data.X_private,
@@ -208,7 +208,7 @@ class Run:
             ensemble = train_ensemble(
                 procedure,
                 self.teacher,
-                ready.seen.X_private,
+                ready.features.X_private,
                 data.y_private,
                 ready.partition,
                 secret=ready.secret,
@@ -221,13 +221,13 @@ class Run:
         log.info("%d teachers are ready", len(ensemble))
         return ensemble
 
-    def _vote(self, ready: Ready, ensemble: Ensemble) -> Table:
+    def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
         """Ballots on the whole pool, kept: they cost nothing until something is released."""
         mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = kept_ballots(self.folder, mark)
             if ballots is None:
-                ballots = ensemble.ballots(self._pool(ready.seen), advance)
+                ballots = ensemble.ballots(self._pool(ready.features), advance)
                 keep_ballots(self.folder, ballots, mark)
             else:
                 advance(len(ensemble))
@@ -265,16 +265,20 @@ class Run:
 
     def _distill(self, ready: Ready, answers: Answers) -> Student:
         """Learn from public rows and answers, and from records that need no privacy."""
-        seen, data = ready.seen, ready.dataset
+        features, data = ready.features, ready.dataset
         rows, labels = with_straight(
-            ready.procedure, self._pool(seen), answers.labels, seen.X_private, data.y_private
+            ready.procedure,
+            self._pool(features),
+            answers.labels,
+            features.X_private,
+            data.y_private,
         )
         return distill(
             self.learner,
             rows,
             labels,
             data.classes,
-            released=seen.released,
+            released=features.released,
             folder=self.folder,
             noise=self.noise,
             progress=self.progress,
@@ -291,8 +295,8 @@ class Run:
                 plan=procedure.plan,
                 extra=(*_extra_assumptions(data, procedure), *assumed(self.settings.features)),
             )
-            account = Account.of(ledger, group_accounts(ledger, procedure))
-        told, whispered = self._warnings(data, procedure, answers, student)
+            account = RunAccount.of(ledger, group_accounts(ledger, procedure))
+        public, holder_only = self._warnings(data, procedure, answers, student)
         result = RunResult(
             self.settings,
             self.folder,
@@ -303,38 +307,40 @@ class Run:
             student,
             guarantee,
             account,
-            warnings=told,
-            holder_warnings=whispered,
+            warnings=public,
+            holder_warnings=holder_only,
             broken_teachers=self.folder.problems.exists(),
         )
         if data.X_test is not None and data.y_test is not None:
             result.evaluation = evaluate(student, data.X_test, data.y_test)
         if self.settings.run.experiment:
-            self._experiment(result, ready.seen)
+            self._experiment(result, ready.features)
         return result
 
     def _warnings(
         self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What everybody may be told, and what depends on private records."""
-        told = list(dataset.notes)
+        public = list(dataset.notes)
         protected = len(dataset.X_private) - len(procedure.straight)
         if (text := warn_about_delta(procedure.plan.delta, protected)) is not None:
-            told.append(text)
+            public.append(text)
         if answers.multilabel and len(silent := unanswered(answers.labels)):
             names = quoted(dataset.classes[label] for label in silent)
-            told.append(f"no answer was released for {names}: the student takes them to be absent")
+            public.append(
+                f"no answer was released for {names}: the student takes them to be absent"
+            )
         if (text := interruption(student)) is not None:
-            told.append(text)
+            public.append(text)
         bias = warn_about_bias(procedure, dataset.y_private)
         if bias is None:
-            return tuple(told), ()
+            return tuple(public), ()
         # The labels of an experiment are known anyway; those of a real run are not.
         if self.settings.run.experiment:
-            return (*told, bias), ()
-        return tuple(told), (bias,)
+            return (*public, bias), ()
+        return tuple(public), (bias,)
 
-    def _experiment(self, result: RunResult, seen: Seen) -> None:
+    def _experiment(self, result: RunResult, features: Features) -> None:
         """Numbers that use labels nobody has in a real run."""
         data = result.dataset
         if data.y_public is not None:
@@ -343,7 +349,11 @@ class Run:
             )
         if data.X_test is not None and data.y_test is not None:
             result.ceiling = ceiling(
-                self.teacher, seen.X_private, data.y_private, seen.rows(data.X_test), data.y_test
+                self.teacher,
+                features.X_private,
+                data.y_private,
+                features.rows(data.X_test),
+                data.y_test,
             )
 
 

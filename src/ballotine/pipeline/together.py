@@ -15,7 +15,7 @@ from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Budget
 from ballotine.teachers.engine import Engine
 from ballotine.teachers.ensemble import Ensemble
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 if TYPE_CHECKING:
     from ballotine.teachers.ttac import Together, TtacTrainer
@@ -166,7 +166,7 @@ def train_together(
     together: LearnTogether,
     network: Any,
     classes: int,
-    X: Table,
+    X: Matrix,
     y: IntArray,
     partition: Partition,
     *,
@@ -176,16 +176,16 @@ def train_together(
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
     """An ensemble that learnt together; ``advance`` is told about each round."""
-    from ballotine.teachers.ttac import Checkpoint, TtacTrainer
+    from ballotine.teachers.ttac import RoundsCheckpoint, TtacTrainer
 
     checkpoint = None
     if place.folder is not None:
-        checkpoint = Checkpoint(place.folder / "together.npz", place.mark.encode())
+        checkpoint = RoundsCheckpoint(place.folder / "together.npz", place.mark.encode())
     trainer = TtacTrainer(
         together.settings(network, X.shape[1]), classes, secret, engine, checkpoint=checkpoint
     )
     if together.private:
-        trainer = _with_noise(trainer, together, len(partition.groups), place)
+        trainer = _with_noise(trainer, together, len(partition.shares), place)
     return trainer.train(X, y, partition, advance)
 
 

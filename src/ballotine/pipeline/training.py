@@ -14,13 +14,13 @@ from ballotine.pipeline.targets import Thresholds, caster, variant_of
 from ballotine.pipeline.together import Place, train_together
 from ballotine.students import fit_label_students, fit_student
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, train_labels
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 
 def train_ensemble(
     procedure: Procedure,
     estimator: Any,
-    X: Table,
+    X: Matrix,
     y: IntArray,
     partition: Partition,
     *,
@@ -76,14 +76,14 @@ def train_ensemble(
 
 
 def with_straight(
-    procedure: Procedure, public: Table, labels: IntArray, X: Table, y: IntArray
-) -> tuple[Table, IntArray]:
+    procedure: Procedure, public: Matrix, labels: IntArray, X: Matrix, y: IntArray
+) -> tuple[Matrix, IntArray]:
     """What a student learns from: answered public rows, and records that need no privacy."""
     straight = procedure.straight
     return np.concatenate([public, X[straight]]), np.concatenate([labels, y[straight]])
 
 
-def train_student(estimator: Any, X: Table, labels: IntArray, noise: NoiseSource) -> Any:
+def train_student(estimator: Any, X: Matrix, labels: IntArray, noise: NoiseSource) -> Any:
     """A student of classes, or of several labels.
 
     Args:

@@ -67,7 +67,7 @@ NOT_RELEASABLE = (
 
 
 @dataclass(frozen=True)
-class Promise:
+class PromiseText:
     """The guarantee of a card, put into words.
 
     Attributes:
@@ -151,12 +151,12 @@ def mode_of(card: Mapping[str, Any]) -> ModeWords:
     return MODES.get(str(card["guarantee"].get("mode", "strict")), MODES["strict"])
 
 
-def promise(card: Mapping[str, Any]) -> Promise:
+def promise(card: Mapping[str, Any]) -> PromiseText:
     """Put the guarantee of a card into words."""
     guarantee = card["guarantee"]
     epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
     published = _published(card)
-    return Promise(
+    return PromiseText(
         change=_change(
             guarantee["neighbouring"],
             groups=bool(guarantee.get("groups")),

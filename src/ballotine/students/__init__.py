@@ -1,6 +1,6 @@
 """Students: models that learn from released answers and may be released themselves."""
 
-from ballotine.students.features import SeeingModel
+from ballotine.students.features import FeaturedModel
 from ballotine.students.fitting import (
     TrainingInterrupted,
     fit_student,
@@ -22,9 +22,9 @@ from ballotine.students.trained import STAGE, Trained, losses_in, trainings
 
 __all__ = [
     "STAGE",
+    "FeaturedModel",
     "LabelStudents",
     "MultiLabelStudent",
-    "SeeingModel",
     "SelfTraining",
     "SpreadingClassifier",
     "Student",

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ballotine.types import FloatArray, Labels, Table
+from ballotine.types import FloatArray, Labels, Matrix
 
 
-class SeeingModel(BaseEstimator):  # type: ignore[misc]
+class FeaturedModel(BaseEstimator):  # type: ignore[misc]
     """What a released student is made of when it learnt from features of public rows.
 
     Parameters:
@@ -27,12 +27,12 @@ class SeeingModel(BaseEstimator):  # type: ignore[misc]
         """Of the model."""
         return np.asarray(self.model.classes_)
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """What the model says about rows as they are."""
         found: Labels = self.model.predict(self.features.transform(X))
         return found
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """The model's probabilities."""
         found: FloatArray = self.model.predict_proba(self.features.transform(X))
         return found

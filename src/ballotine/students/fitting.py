@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading, SelfTraini
 
 from ballotine.errors import DataError
 from ballotine.models import seeded_clone
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 
 UNLABELLED = -1
 """What scikit-learn's semi-supervised estimators call a row without a label."""
@@ -42,7 +42,7 @@ def tells_epochs(estimator: Any) -> bool:
     return "on_epoch" in estimator.get_params(deep=False)
 
 
-def fit_student(estimator: Any, X: Table, labels: IntArray, seed: int | None = None) -> Any:
+def fit_student(estimator: Any, X: Matrix, labels: IntArray, seed: int | None = None) -> Any:
     """Fit a clone on the answered rows, and on the others too if it can use them.
 
     Args:
@@ -61,7 +61,7 @@ def fit_student(estimator: Any, X: Table, labels: IntArray, seed: int | None = N
     return fit_answered(estimator, X, labels, seed if seed is not None else 0)
 
 
-def fit_answered(estimator: Any, X: Table, labels: IntArray, seed: int) -> Any:
+def fit_answered(estimator: Any, X: Matrix, labels: IntArray, seed: int) -> Any:
     """Fit a clone, whatever the answers are."""
     answered = labels >= 0
     if is_semi_supervised(estimator):
@@ -69,7 +69,7 @@ def fit_answered(estimator: Any, X: Table, labels: IntArray, seed: int) -> Any:
     return fit_clone(estimator, X[answered], labels[answered], seed)
 
 
-def fit_clone(estimator: Any, X: Table, y: Labels, seed: int) -> Any:
+def fit_clone(estimator: Any, X: Matrix, y: Labels, seed: int) -> Any:
     """Fit a clone; nobody is bothered with its warnings, but told of an interruption."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from ballotine.errors import DataError
 from ballotine.students.fitting import UNLABELLED, fit_answered, fit_clone
 from ballotine.students.student import Student
-from ballotine.types import FloatArray, IntArray, Labels, Table
+from ballotine.types import FloatArray, IntArray, Labels, Matrix
 
 
 class LabelStudents(BaseEstimator):  # type: ignore[misc]
@@ -25,7 +25,7 @@ class LabelStudents(BaseEstimator):  # type: ignore[misc]
         self.models = models
         self.constants = constants
 
-    def predict(self, X: Table) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """1 where a label is present, 0 where not, shape (rows, labels)."""
         columns = [
             np.full(len(X), constant, dtype=np.int64)
@@ -35,7 +35,7 @@ class LabelStudents(BaseEstimator):  # type: ignore[misc]
         ]
         return np.column_stack(columns)
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each label, shape (rows, labels); 0 or 1 from a model without any."""
         columns = [
             np.full(len(X), float(constant)) if model is None else _presence(model, X)
@@ -47,17 +47,17 @@ class LabelStudents(BaseEstimator):  # type: ignore[misc]
 class MultiLabelStudent(Student):
     """A released model of several labels; ``classes`` are their names."""
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """1 where a label is present, 0 where not, shape (rows, labels)."""
         found: Labels = self.model.predict(X)
         return found
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """The probability of each label, shape (rows, labels)."""
         found: FloatArray = self.model.predict_proba(X)
         return found
 
-    def score(self, X: Table, y: Labels, sample_weight: Any = None) -> float:
+    def score(self, X: Matrix, y: Labels, sample_weight: Any = None) -> float:
         """The mean accuracy over labels."""
         return label_score(self.predict(X), y, sample_weight)
 
@@ -81,7 +81,7 @@ def learns_all_labels(estimator: Any) -> bool:
     return bool(getattr(estimator, "several_labels", False))
 
 
-def fit_label_students(estimator: Any, X: Table, labels: IntArray, seed: int | None = None) -> Any:
+def fit_label_students(estimator: Any, X: Matrix, labels: IntArray, seed: int | None = None) -> Any:
     """Fit one network on all labels, or a clone per label on the rows where it was answered.
 
     A label whose answers are all alike is taken to be so everywhere; one without any answer
@@ -116,7 +116,7 @@ def unanswered(labels: IntArray) -> IntArray:
     return np.flatnonzero(~np.any(labels >= 0, axis=0)).astype(np.int64)
 
 
-def _presence(model: Any, X: Table) -> FloatArray:
+def _presence(model: Any, X: Matrix) -> FloatArray:
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=np.float64)
     shares = np.asarray(model.predict_proba(X), dtype=np.float64)

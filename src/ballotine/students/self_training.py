@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 
 
 class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -31,7 +31,7 @@ class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.threshold = threshold
         self.rounds = rounds
 
-    def fit(self, X: Table, y: IntArray) -> Self:
+    def fit(self, X: Matrix, y: IntArray) -> Self:
         """Learn from rows with a class number and from rows with -1, which have none."""
         X, y = validate_data(self, X, y)
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -43,13 +43,13 @@ class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = self.model_.classes_
         return self
 
-    def predict(self, X: Table) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """The class of each row."""
         check_is_fitted(self)
         predicted: IntArray = self.model_.predict(validate_data(self, X, reset=False))
         return predicted
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities, a column per class."""
         check_is_fitted(self)
         shares: FloatArray = self.model_.predict_proba(validate_data(self, X, reset=False))

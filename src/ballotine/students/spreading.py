@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelSpreading
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 
 MOST_STEPS = 300
 
@@ -36,7 +36,7 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.alpha = alpha
         self.n_voters = n_voters
 
-    def fit(self, X: Table, y: IntArray) -> Self:
+    def fit(self, X: Matrix, y: IntArray) -> Self:
         """Learn from rows with a class number and from rows with -1, which have none."""
         X, y = validate_data(self, X, y)
         graph = LabelSpreading(
@@ -51,13 +51,13 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = self.voters_.classes_
         return self
 
-    def predict(self, X: Table) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """The class most of the nearest reached rows have."""
         check_is_fitted(self)
         predicted: IntArray = self.voters_.predict(validate_data(self, X, reset=False))
         return predicted
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """The shares of the nearest reached rows' classes."""
         check_is_fitted(self)
         shares = self.voters_.predict_proba(validate_data(self, X, reset=False))

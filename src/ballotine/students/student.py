@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ballotine.errors import RunFolderError
 from ballotine.models import load_model, save_model
-from ballotine.types import FloatArray, Labels, Table
+from ballotine.types import FloatArray, Labels, Matrix
 
 OWN = (
     "ballotine.students.multilabel.LabelStudents",
@@ -32,12 +32,12 @@ class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The classes, in the order of their numbers."""
         return np.asarray(self.classes)
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """The class of each row."""
         named: Labels = self.classes_[self.model.predict(X)]
         return named
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """One column per class; a class that was never answered has probability 0."""
         result = np.zeros((len(X), len(self.classes_)))
         result[:, self.model.classes_] = self.model.predict_proba(X)

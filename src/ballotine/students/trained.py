@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ballotine.students.features import SeeingModel
+from ballotine.students.features import FeaturedModel
 from ballotine.students.multilabel import LabelStudents
 from ballotine.students.student import Student
 from ballotine.types import IntArray
@@ -51,7 +51,7 @@ def losses_in(numbers: Iterable[str]) -> list[str]:
 def trainings(student: Student) -> tuple[Trained, ...]:
     """What a student's networks tell of their training; nothing for models of other kinds."""
     model = student.model
-    if isinstance(model, SeeingModel):
+    if isinstance(model, FeaturedModel):
         model = model.model
     if isinstance(model, LabelStudents):
         pairs = zip(student.classes_.tolist(), model.models, strict=True)

@@ -15,15 +15,15 @@ from ballotine.data.partition import Partition
 from ballotine.models import load_own_model, save_model
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.train import (
-    Share,
     Teacher,
+    TeacherShare,
     Work,
     lost_share,
     predict_classes,
     train_share,
     train_teacher,
 )
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 VOTE_CHUNK = 4096
 
@@ -66,7 +66,7 @@ class Ensemble:
     def __repr__(self) -> str:
         return f"<Ensemble of {len(self)} teachers: private>"
 
-    def ballots(self, X: Table, advance: Callable[[int], None] = lambda _: None) -> Table:
+    def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
         """Every teacher's class number for every row, shape (rows, teachers)."""
         cast = np.empty((len(X), len(self)), dtype=np.int64)
         work = partial(_vote, X, self.classes)
@@ -88,7 +88,7 @@ class Ensemble:
 
 
 def _vote(
-    X: Table, classes: int, voter: tuple[int, Teacher | KeptTeacher]
+    X: Matrix, classes: int, voter: tuple[int, Teacher | KeptTeacher]
 ) -> tuple[int, IntArray, str | None]:
     """One teacher's column of ballots, and what went wrong."""
     column, teacher = voter
@@ -152,7 +152,7 @@ class Trainer:
 
     def train(
         self,
-        X: Table,
+        X: Matrix,
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
@@ -165,7 +165,7 @@ class Trainer:
     def trained(
         self,
         work: Work,
-        X: Table,
+        X: Matrix,
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None],
@@ -178,7 +178,7 @@ class Trainer:
         for teacher in self._teachers(work, X, y, partition):
             found[teacher.position] = teacher
             advance(1)
-        return [found[position] for position in range(len(partition.groups))]
+        return [found[position] for position in range(len(partition.shares))]
 
     def identity(self, n_teachers: int) -> bytes:
         """A name for the ensemble: unguessable when the secret is."""
@@ -186,15 +186,15 @@ class Trainer:
         return hashlib.sha256(text.encode() + self.secret).digest()
 
     def _teachers(
-        self, work: Work, X: Table, y: IntArray, partition: Partition
+        self, work: Work, X: Matrix, y: IntArray, partition: Partition
     ) -> Iterator[Teacher | KeptTeacher]:
-        missing: list[Share] = []
-        for position, group in enumerate(partition.groups):
+        missing: list[TeacherShare] = []
+        for position, group in enumerate(partition.shares):
             kept = self.store.load(position) if self.store else None
             if kept is not None:
                 yield kept
             else:
-                missing.append(Share(position, group, self._seed(position)))
+                missing.append(TeacherShare(position, group, self._seed(position)))
         train = partial(train_share, work, self.estimator, X, y)
         for teacher in self.engine.map(train, missing, partial(lost_share, work, X, y)):
             yield self.store.save(teacher) if self.store else teacher

@@ -27,7 +27,7 @@ from ballotine.teachers.ensemble import (
     problems_of,
 )
 from ballotine.teachers.train import Teacher, TeacherTask
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 
 Cast = Callable[[FloatArray], npt.NDArray[np.uint8]]
 """Turns probabilities of labels, shape (rows, labels), into ballots of 0 and 1."""
@@ -48,7 +48,7 @@ class LabelModels:
     together: Any = None
     apart: tuple[Any, ...] = ()
 
-    def probabilities(self, X: Table) -> FloatArray:
+    def probabilities(self, X: Matrix) -> FloatArray:
         """The probability of each label, shape (rows, labels); NaN where nothing is known."""
         result = np.tile(self.constants, (len(X), 1))
         learnt = np.flatnonzero(self.constants == -1.0)
@@ -67,7 +67,7 @@ class LabelEnsemble(Ensemble):
     _: KW_ONLY
     cast: Cast
 
-    def ballots(self, X: Table, advance: Callable[[int], None] = lambda _: None) -> Table:
+    def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
         """Every teacher's labels for every row: 0 and 1, shape (rows, teachers, labels)."""
         cast = np.zeros((len(X), len(self), self.classes), dtype=np.uint8)
         work = partial(_vote, X, self.classes, self.cast)
@@ -81,7 +81,7 @@ class LabelEnsemble(Ensemble):
 
 
 def _vote(
-    X: Table, labels: int, cast: Cast, voter: tuple[int, Teacher | KeptTeacher]
+    X: Matrix, labels: int, cast: Cast, voter: tuple[int, Teacher | KeptTeacher]
 ) -> tuple[int, npt.NDArray[np.uint8], str | None]:
     """One teacher's ballots on all rows, and what went wrong."""
     column, teacher = voter
@@ -108,7 +108,7 @@ def _lost_vote(
 
 def train_labels(
     trainer: Trainer,
-    X: Table,
+    X: Matrix,
     y: IntArray,
     partition: Partition,
     cast: Cast,
@@ -145,7 +145,7 @@ def train_label_teacher(task: TeacherTask) -> Teacher:
     return Teacher(task.position, LabelModels(np.zeros(task.y.shape[1])), problem)
 
 
-def fit_labels(estimator: Any, X: Table, y: IntArray, seed: int) -> LabelModels:
+def fit_labels(estimator: Any, X: Matrix, y: IntArray, seed: int) -> LabelModels:
     """Learn every label from the records for which it is known.
 
     Args:
@@ -166,7 +166,7 @@ def fit_labels(estimator: Any, X: Table, y: IntArray, seed: int) -> LabelModels:
     return LabelModels(constants, apart=tuple(apart))
 
 
-def presence(model: Any, X: Table) -> FloatArray:
+def presence(model: Any, X: Matrix) -> FloatArray:
     """The probability of class 1; the class itself where a model has no probabilities."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=np.float64)
@@ -189,7 +189,7 @@ def _knows_several(estimator: Any, whole: bool) -> bool:
     return bool(tags is not None and tags.multi_label and hasattr(estimator, "predict_proba"))
 
 
-def _together(model: Any, X: Table) -> FloatArray:
+def _together(model: Any, X: Matrix) -> FloatArray:
     """A matrix from a model of several labels: some give one array, some one per label."""
     found = model.predict_proba(X)
     if not isinstance(found, np.ndarray):

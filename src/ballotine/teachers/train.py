@@ -13,7 +13,7 @@ from sklearn.dummy import DummyClassifier
 
 from ballotine.errors import BallotineError
 from ballotine.models import seeded_clone
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class TeacherTask:
 
     position: int
     estimator: Any
-    X: Table
+    X: Matrix
     y: IntArray
     seed: int
 
 
 @dataclass(frozen=True)
-class Share:
+class TeacherShare:
     """Which records one teacher learns from; the records themselves are shared by all workers.
 
     Attributes:
@@ -61,13 +61,13 @@ Work = Callable[[TeacherTask], Teacher]
 """Trains one teacher, or makes one that votes a constant and says why."""
 
 
-def train_share(work: Work, estimator: Any, X: Table, y: IntArray, share: Share) -> Teacher:
+def train_share(work: Work, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare) -> Teacher:
     """Train the teacher of one share: its records are copied here, in its own process."""
     task = TeacherTask(share.position, estimator, X[share.rows], y[share.rows], share.seed)
     return work(task)
 
 
-def lost_share(work: Work, X: Table, y: IntArray, share: Share, reason: str) -> Teacher:
+def lost_share(work: Work, X: Matrix, y: IntArray, share: TeacherShare, reason: str) -> Teacher:
     """What stands for a teacher whose process died with every attempt."""
     return train_share(work, LostClassifier(reason), X, y, share)
 
@@ -78,7 +78,7 @@ class LostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(self, reason: str = "") -> None:
         self.reason = reason
 
-    def fit(self, X: Table, y: Labels) -> Never:  # noqa: ARG002
+    def fit(self, X: Matrix, y: Labels) -> Never:  # noqa: ARG002
         """Fail."""
         raise BallotineError(self.reason)
 
@@ -113,7 +113,7 @@ def constant_model(label: int, task: TeacherTask) -> Any:
     return model.fit(np.zeros((1, task.X.shape[1])), np.array([label]))
 
 
-def predict_classes(model: Any, X: Table, classes: int) -> tuple[IntArray, str | None]:
+def predict_classes(model: Any, X: Matrix, classes: int) -> tuple[IntArray, str | None]:
     """A teacher's ballots; class 0 wherever it has no valid one to give."""
     try:
         with warnings.catch_warnings():

@@ -29,7 +29,7 @@ def shown_cast(cast: Cast) -> str:
 
 
 @dataclass(frozen=True)
-class Clipping:
+class ClippingCase:
     """How ballots are clipped: not at all, or to τ in a norm."""
 
     tau: float | None
@@ -84,7 +84,7 @@ def _canonical(chosen: tuple[Ballot, ...], labels: int) -> tuple[Ballot, ...]:
 
 
 def small_elections(
-    effort: Effort, variant: Variant, clippings: tuple[Clipping, ...]
+    effort: Effort, variant: Variant, clippings: tuple[ClippingCase, ...]
 ) -> Iterator[Election]:
     """Yield every small poll with little and much noise."""
     for sigma, clipping in itertools.product((0.6,) if effort.quick else (0.6, 3.0), clippings):
@@ -96,7 +96,7 @@ def small_elections(
 
 
 def random_camps(
-    effort: Effort, variant: Variant, clippings: tuple[Clipping, ...], number: int = 100
+    effort: Effort, variant: Variant, clippings: tuple[ClippingCase, ...], number: int = 100
 ) -> Iterator[Election]:
     """Yield polls of up to 20 labels in which two camps name different labels."""
     draw = effort.draws(f"camps {variant}")
@@ -113,7 +113,7 @@ def random_camps(
         yield Election(labels, tuple(camps), sigma, variant, clipping.tau, clipping.norm)
 
 
-def fixed_camps(variant: Variant, clippings: tuple[Clipping, ...]) -> Iterator[Election]:
+def fixed_camps(variant: Variant, clippings: tuple[ClippingCase, ...]) -> Iterator[Election]:
     """Yield polls of 20 labels and 50 teachers in two camps.
 
     Even camps under much noise come close to the one-bit suprema, uneven ones under little noise

@@ -24,7 +24,7 @@ from ballotine.voting.tally import Tallies
 
 
 @dataclass(frozen=True)
-class GroupAccount:
+class GroupCosts:
     """What the records of one group were charged, by one analysis."""
 
     group: str
@@ -49,7 +49,7 @@ class Accounted:
     answered: int
     kind: Kind
     bounds: Bounds
-    groups: tuple[GroupAccount, ...] = ()
+    groups: tuple[GroupCosts, ...] = ()
 
 
 class Accountant:
@@ -104,7 +104,7 @@ class Accountant:
             tuple(groups) if self._plan.individual else (),
         )
 
-    def _group(self, name: str, delta: float, method: Method) -> GroupAccount:
+    def _group(self, name: str, delta: float, method: Method) -> GroupCosts:
         epsilon, order = self._meter.epsilon(name, delta, method)
         budget = self._plan.group(name).epsilon if self._plan.individual else None
-        return GroupAccount(name, epsilon, order, budget)
+        return GroupCosts(name, epsilon, order, budget)

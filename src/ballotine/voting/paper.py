@@ -15,7 +15,7 @@ from ballotine.errors import InsufficientBudgetError
 from ballotine.ledger.answers import Answer, as_answers
 from ballotine.noise import QueryNoise
 from ballotine.privacy.orders import DEFAULT_ORDERS
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting.meter import Meter
 from ballotine.voting.session import Advance, Session
 from ballotine.voting.tally import Tallies
@@ -40,7 +40,7 @@ class PaperSession(Session):
         self,
         todo: list[bytes],
         first: dict[bytes, int],
-        rows: Table,
+        rows: Matrix,
         known: dict[bytes, Answer],
         advance: Advance,
     ) -> None:
@@ -68,7 +68,7 @@ class PaperSession(Session):
             remaining=0.0,
         )
 
-    def _metered(self, batch: list[bytes], rows: Table, stored: dict[bytes, Answer]) -> None:
+    def _metered(self, batch: list[bytes], rows: Matrix, stored: dict[bytes, Answer]) -> None:
         votes = self._votes(rows)
         self._tallied(votes, np.arange(len(batch)))
         if not self._seen and not self._begins(batch[0], rows[:1], stored):
@@ -85,7 +85,7 @@ class PaperSession(Session):
         standing = self.ledger.record(grant, drawn[:head], self.realised, run=self.run)
         self._seen.update(zip(grant.ids[:head], as_answers(standing), strict=True))
 
-    def _begins(self, query: bytes, row: Table, stored: dict[bytes, Answer]) -> bool:
+    def _begins(self, query: bytes, row: Matrix, stored: dict[bytes, Answer]) -> bool:
         """Whether the budget pays for one answer: who cannot answer anything reserves nothing."""
         if query in stored or self.ledger.pending([query]):
             return True

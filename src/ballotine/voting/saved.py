@@ -17,7 +17,7 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Anchor, Ledger, Mode
 from ballotine.noise import NoiseSource
 from ballotine.privacy.guarantee import Guarantee
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting.answers import Answers
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.multilabel.ballots import cast_labels
@@ -146,7 +146,7 @@ class SavedVotes:
             reason = "all rows have the same sum"
             raise DataError(LIKE_TALLIES.format(self.file.path, reason))
 
-    def _read(self, rows: Table) -> Tallies | IntArray:
+    def _read(self, rows: Matrix) -> Tallies | IntArray:
         if self.tallies:
             return Tallies(rows.astype(np.float64))
         if self.thresholds is not None:
@@ -181,7 +181,7 @@ class _Shown:
         """Move on to the next part."""
         self._start, self._chunk = start, chunk
 
-    def ballots(self, rows: Table) -> Tallies | IntArray:
+    def ballots(self, rows: Matrix) -> Tallies | IntArray:
         """The votes at these positions."""
         some = rows - self._start
         if isinstance(self._chunk, Tallies):

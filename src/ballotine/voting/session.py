@@ -19,7 +19,7 @@ from ballotine.ledger import Grant, Ledger, Mode
 from ballotine.ledger.answers import Answer, as_answers
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import Event
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 from ballotine.voting.answers import UNASKED, Answers
 from ballotine.voting.publication import places_of, publish, require_publishable
 from ballotine.voting.rules import Rules
@@ -99,7 +99,7 @@ class Session:
         return session
 
     def answer(
-        self, rows: Table, keys: Sequence[bytes] | None = None, advance: Advance = lambda _: None
+        self, rows: Matrix, keys: Sequence[bytes] | None = None, advance: Advance = lambda _: None
     ) -> Answers:
         """Answer queries in order until all are answered or the budget ends.
 
@@ -128,7 +128,7 @@ class Session:
         labels = [known.get(query, self._unasked()) for query in ids]
         return Answers(np.array(labels, dtype=np.int64), self.names)
 
-    def publish(self, pool: Iterable[Table]) -> None:
+    def publish(self, pool: Iterable[Matrix]) -> None:
         """In fixed mode, publish the ε of all queries once they are answered, with noise.
 
         Args:
@@ -193,7 +193,7 @@ class Session:
         self,
         todo: list[bytes],
         first: dict[bytes, int],
-        rows: Table,
+        rows: Matrix,
         known: dict[bytes, Answer],
         advance: Advance,
     ) -> None:
@@ -209,7 +209,7 @@ class Session:
             if not answered:
                 break
 
-    def _answer_batch(self, batch: list[bytes], rows: Table) -> dict[bytes, Answer]:
+    def _answer_batch(self, batch: list[bytes], rows: Matrix) -> dict[bytes, Answer]:
         """Answer those of a batch that the budget allows."""
         votes = self._votes(rows)
         # Counting once before anything is paid for finds out whether it can be done.
@@ -233,7 +233,7 @@ class Session:
         standing = self.ledger.record(grant, answers, self.realised, run=self.run)
         return dict(zip(grant.ids, as_answers(standing), strict=True))
 
-    def _votes(self, rows: Table) -> Tallies | IntArray:
+    def _votes(self, rows: Matrix) -> Tallies | IntArray:
         votes = self.voters.ballots(rows)
         if len(votes) != len(rows):
             raise DataError("the voters did not cast a ballot on every row")
@@ -247,7 +247,7 @@ class Session:
         return tallies
 
     def _granted(
-        self, batch: list[bytes], votes: Tallies | IntArray, rows: Table, grant: Grant
+        self, batch: list[bytes], votes: Tallies | IntArray, rows: Matrix, grant: Grant
     ) -> Tallies:
         """Counts of the queries that may be answered, by those whose turn it is."""
         places = {query: place for place, query in enumerate(batch)}
@@ -276,7 +276,7 @@ def require_ledger(rules: Rules, ledger: Ledger, groups: str = "") -> None:
         )
 
 
-def whole_numbers(ballots: Table) -> IntArray:
+def whole_numbers(ballots: Matrix) -> IntArray:
     """Ballots as signed numbers, whatever type they came in."""
     if ballots.dtype.kind not in "biu":
         raise DataError("ballots must be whole numbers")

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ballotine.errors import ParameterError
-from ballotine.types import IntArray, Labels, Table
+from ballotine.types import IntArray, Labels, Matrix
 from ballotine.voting.multilabel.ballots import cast_labels
 from ballotine.voting.sameness import digest
 from ballotine.voting.tally import Tallies
@@ -32,7 +32,7 @@ class Voters(Protocol):
     def __len__(self) -> int:
         """How many there are: public and fixed."""
 
-    def ballots(self, rows: Table) -> Tallies | IntArray:
+    def ballots(self, rows: Matrix) -> Tallies | IntArray:
         """Class numbers, shape (rows, voters), or 0/1 per label; or their counts."""
 
 
@@ -46,12 +46,12 @@ class CastBallots:
     """
 
     identity: bytes
-    cast: Table = field(repr=False)
+    cast: Matrix = field(repr=False)
 
     def __len__(self) -> int:
         return int(self.cast.shape[1])
 
-    def ballots(self, rows: Table) -> IntArray:
+    def ballots(self, rows: Matrix) -> IntArray:
         """The ballots at these positions."""
         some: IntArray = self.cast[rows]
         return some
@@ -91,7 +91,7 @@ class FittedModels:
     def __len__(self) -> int:
         return len(self.models)
 
-    def ballots(self, rows: Table) -> IntArray:
+    def ballots(self, rows: Matrix) -> IntArray:
         """Every model's answer to every row.
 
         A model that fails, or names a class that nobody knows, votes for the first one (of
@@ -101,7 +101,7 @@ class FittedModels:
             warnings.simplefilter("ignore")  # what they say depends on private records
             return np.stack([self._cast(model, rows) for model in self.models], axis=1)
 
-    def _cast(self, model: Any, rows: Table) -> IntArray:
+    def _cast(self, model: Any, rows: Matrix) -> IntArray:
         try:
             return self._labels(model, rows) if self.multilabel else self._class(model, rows)
         except Exception:  # what went wrong may repeat a private value
@@ -110,12 +110,12 @@ class FittedModels:
                 return np.concatenate(parts)
         return np.zeros((len(rows), *self.classes.shape[: self.multilabel]), dtype=np.int64)
 
-    def _class(self, model: Any, rows: Table) -> IntArray:
+    def _class(self, model: Any, rows: Matrix) -> IntArray:
         numbers = {name: number for number, name in enumerate(self.classes.tolist())}
         found = np.asarray(model.predict(rows)).reshape(len(rows)).tolist()
         return np.array([numbers.get(name, 0) for name in found], dtype=np.int64)
 
-    def _labels(self, model: Any, rows: Table) -> IntArray:
+    def _labels(self, model: Any, rows: Matrix) -> IntArray:
         found = np.asarray(model.predict(rows), dtype=np.float64)
         found = found.reshape(len(rows), len(self.classes))
         return cast_labels(found, self._threshold).astype(np.int64)

@@ -375,17 +375,17 @@ def test_a_damaged_file_is_refused(damage: Any, tmp_path: Path) -> None:
 
 def test_every_changed_byte_of_what_was_kept_is_noticed(tmp_path: Path) -> None:
     path, name = tmp_path / "state", bytes(checkpoint.DIGEST)
-    kept = checkpoint.Checkpoint(path, name)
+    kept = checkpoint.TrainingCheckpoint(path, name)
     kept.keep("training", {"state": {"weight": torch.rand(20)}, "history": {"labelled": [0.5]}})
     kept.flush()
     data = path.read_bytes()
-    assert checkpoint.Checkpoint(path, name).of("training") is not None
+    assert checkpoint.TrainingCheckpoint(path, name).of("training") is not None
     for place in [*range(len(checkpoint.FORMAT)), *range(HEAD, len(data), 7)]:
         changed = bytearray(data)
         changed[place] ^= 1
         path.write_bytes(changed)
         with pytest.raises(RunFolderError, match="damaged"):
-            checkpoint.Checkpoint(path, name)
+            checkpoint.TrainingCheckpoint(path, name)
 
 
 class Code:

@@ -12,7 +12,7 @@ from ballotine.neural import make_module
 from ballotine.students.neural.course import Course
 from ballotine.students.neural.gan import GanLearner
 from ballotine.students.neural.generator import Generator
-from ballotine.students.neural.learner import Setting, untracked
+from ballotine.students.neural.learner import LearnerSetting, untracked
 from ballotine.students.neural.losses import answer_losses
 from ballotine.students.neural.patepp import PatePlus
 from ballotine.students.neural.pools import Batch, Pools, draw
@@ -22,16 +22,18 @@ from ballotine.students.neural.teaching import Alone, Peers
 ROWS = 12
 
 
-def setting(network: str = "mlp", shape: tuple[int, ...] = (6,)) -> Setting:
+def setting(network: str = "mlp", shape: tuple[int, ...] = (6,)) -> LearnerSetting:
     generator = torch.Generator().manual_seed(0)
     inputs = torch.rand((2 * ROWS, *shape), generator=generator)
     codes = torch.arange(ROWS) % 3
     pools = Pools(inputs, torch.arange(ROWS), codes, torch.arange(ROWS, 2 * ROWS))
     torch.manual_seed(1)
-    return Setting(pools, Course(2, 6, 0.01), generator, lambda: make_module(network, shape, 3))
+    return LearnerSetting(
+        pools, Course(2, 6, 0.01), generator, lambda: make_module(network, shape, 3)
+    )
 
 
-def one_batch(given: Setting) -> Batch:
+def one_batch(given: LearnerSetting) -> Batch:
     return next(draw(given.pools, 6, given.generator))
 
 

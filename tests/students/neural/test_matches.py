@@ -17,7 +17,7 @@ from ballotine.students.neural import StrongChange, SwapFeatures
 from ballotine.students.neural.augment import choose
 from ballotine.students.neural.course import Course
 from ballotine.students.neural.fixmatch import FixMatch, pseudo_labels
-from ballotine.students.neural.learner import Setting
+from ballotine.students.neural.learner import LearnerSetting
 from ballotine.students.neural.losses import divergences
 from ballotine.students.neural.mixmatch import MixMatch, MixMatchLearner, mixed, mixing_shares
 from ballotine.students.neural.pools import Pools, draw
@@ -103,7 +103,7 @@ def test_a_step_of_mixing_several_labels_by_hand(seed: int) -> None:
     inputs = torch.rand(2 * rows, 4)
     codes = torch.randint(-1, 2, (rows, labels))
     pools = Pools(inputs, torch.arange(rows), codes, torch.arange(rows, 2 * rows))
-    given_setting = Setting(
+    given_setting = LearnerSetting(
         pools,
         Course(4, 5, 1e-3),
         generator,

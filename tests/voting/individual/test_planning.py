@@ -193,7 +193,7 @@ def test_records_that_need_no_privacy_go_straight_to_the_student() -> None:
         assert set(plan.budgets) == {"a", "b"}
         assert plan.charge(3).groups == ("a", "b")
         assert plan.straight(groups).tolist() == np.flatnonzero(groups == 0).tolist()
-        taught = np.unique(np.concatenate(plan.deal(groups, b"s").groups))
+        taught = np.unique(np.concatenate(plan.deal(groups, b"s").shares))
         assert taught.tolist() == np.flatnonzero(groups != 0).tolist()
         assert "open" in str(plan)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.data.partition import random_partition
-from ballotine.ledger.charge import Share
+from ballotine.ledger.charge import GroupCharge
 from ballotine.privacy.reach import ONE_VOTE
 from ballotine.voting import Mechanism, Tallies
 from ballotine.voting.individual import Scheme, Vanishing, history
@@ -29,14 +29,14 @@ def test_equal_budgets_change_nothing(scheme: Scheme, mechanism: Mechanism) -> N
         assert group.reach.weight == 1.0
         assert (group.teachers, group.voters) == (tuple(range(25)), 25)
     assert dict(plan.charge(4).shares) == {
-        name: Share(mechanism.events(4)) for name in ("high", "average", "low")
+        name: GroupCharge(mechanism.events(4)) for name in ("high", "average", "low")
     }
     ballots = np.random.default_rng(3).integers(0, 4, size=(30, 25))
     counted = plan.tally(ballots, 4).unlock(reason="test")
     assert np.array_equal(counted, Tallies.of(ballots, 4).unlock(reason="test"))
     dealt, plain = plan.deal(numbers_of(RECORDS), b"secret"), random_partition(1000, 25, b"secret")
     assert not dealt.data_dependent
-    for share, same in zip(dealt.groups, plain.groups, strict=True):
+    for share, same in zip(dealt.shares, plain.shares, strict=True):
         assert np.array_equal(share, same)
 
 
@@ -47,8 +47,8 @@ def test_one_group_is_dealt_as_ever(scheme: Scheme, records: int, teachers: int,
     records += teachers
     secret = seed.to_bytes(2, "big")
     plan = scheme.plan({"all": records}, teachers, GNMAX, 3, DELTA)
-    dealt = plan.deal(np.zeros(records, dtype=np.int64), secret).groups
-    plain = random_partition(records, teachers, secret).groups
+    dealt = plan.deal(np.zeros(records, dtype=np.int64), secret).shares
+    plain = random_partition(records, teachers, secret).shares
     assert [share.tolist() for share in dealt] == [share.tolist() for share in plain]
 
 

@@ -85,7 +85,7 @@ def test_the_most_affected_record_pays_no_more_than_its_group(
     known: dict[tuple[int, ...], np.ndarray] = {}
     closest = 0.0
     for record, number in enumerate(GROUPS.tolist()):
-        teachers = [t for t, share in enumerate(partition.groups) if record in share]
+        teachers = [t for t, share in enumerate(partition.shares) if record in share]
         if tuple(teachers) not in known:
             known[tuple(teachers)] = np.sum(
                 [worst_of_record(plan, teachers, ballots[q], q, classes) for q in range(queries)],

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger.charge import Charge, Share
+from ballotine.ledger.charge import Charge, GroupCharge
 from ballotine.voting.individual import Plan, Scheme, Vanishing, Weighting
 from tests.voting.individual.cases import BUDGETS, CONFIDENT, DELTA, GNMAX, RECORDS, every_rule
 
@@ -75,7 +75,7 @@ def test_ballots_must_fit_the_plan() -> None:
 @given(teachers=st.integers(1, 40), part=st.floats(0, 1), turns=st.integers(0, 200))
 def test_everyone_votes_equally_often(teachers: int, part: float, turns: int) -> None:
     voters = max(1, int(part * teachers))
-    share = Share(GNMAX.events(3), voters, teachers)
+    share = GroupCharge(GNMAX.events(3), voters, teachers)
     votes = share.votes_at(np.arange(turns))
     assert np.all(votes.sum(axis=1) == (1 if share.units == 1 else voters))
     total = votes.sum(axis=0)

@@ -103,7 +103,7 @@ def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> Pane
     scheme = Upsampling(budgets, rule="proportional")
     plan = scheme.plan(records, TEACHERS, pool.mechanism, pool.classes, DELTA)
     deal = plan.deal(groups, f"{split} {seed}".encode())
-    shares = [private[share] for share in deal.groups]
+    shares = [private[share] for share in deal.shares]
     ballots = teaching.ballots(setting, pool, shares, np.concatenate([public, test]), seed)
     return Panel(pool, plan, public, test, ballots[: public.size], ballots[public.size :])
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
-from ballotine.types import BoolArray, FloatArray, IntArray, Table
+from ballotine.types import BoolArray, FloatArray, IntArray, Matrix
 from ballotine.voting import ConfidentGNMax
 from ballotine_reproduction.table import Setting
 
@@ -39,7 +39,7 @@ class Pool:
     """
 
     name: str
-    X: Table = field(repr=False)
+    X: Matrix = field(repr=False)
     y: IntArray = field(repr=False)
     classes: int
     sizes: tuple[int, int, int]
@@ -115,7 +115,7 @@ def seeds_of(setting: Setting) -> range:
     return range(min(setting.seeds, QUICK_SEEDS) if setting.quick else setting.seeds)
 
 
-def as_numbers(X: Table, names: tuple[str, ...]) -> tuple[FloatArray, BoolArray]:
+def as_numbers(X: Matrix, names: tuple[str, ...]) -> tuple[FloatArray, BoolArray]:
     """One column per original one: a category becomes its alphabetical rank, in [0, 1].
 
     Returns:
@@ -137,7 +137,7 @@ def as_numbers(X: Table, names: tuple[str, ...]) -> tuple[FloatArray, BoolArray]
     return np.column_stack(result).astype(np.float64), whole
 
 
-def upright(images: Table) -> Table:
+def upright(images: Matrix) -> Matrix:
     """Each image sheared and centred by its own moments, so that its strokes stand upright.
 
     It looks at one image at a time, so nothing is learnt from several private records at once.
@@ -157,10 +157,10 @@ def upright(images: Table) -> Table:
     return result
 
 
-def halved(images: Table) -> Table:
+def halved(images: Matrix) -> Matrix:
     """Means of 2 × 2 pixels, laid out flat."""
     half = SIDE // 2
-    small: Table = images.reshape(-1, half, 2, half, 2).mean(axis=(2, 4)).reshape(-1, half * half)
+    small: Matrix = images.reshape(-1, half, 2, half, 2).mean(axis=(2, 4)).reshape(-1, half * half)
     return small
 
 
@@ -202,10 +202,10 @@ def _bayes() -> Any:
     return GaussianNB(var_smoothing=1e-2)
 
 
-def _kernel(X: Table, Y: Table) -> Table:
+def _kernel(X: Matrix, Y: Matrix) -> Matrix:
     from sklearn.metrics.pairwise import rbf_kernel
 
-    kernel: Table = rbf_kernel(X, Y, gamma=SVC_GAMMA)
+    kernel: Matrix = rbf_kernel(X, Y, gamma=SVC_GAMMA)
     return kernel
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.train import TeacherTask, predict_classes, train_teacher
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.individualized.elections import Ballots
 from ballotine_reproduction.individualized.sources import Pool
 from ballotine_reproduction.table import Setting
@@ -71,7 +71,7 @@ def _train(
 
 
 def _teach(
-    estimator: Any, X: Table, y: IntArray, asked: Table, classes: int, seed: int, batch: Batch
+    estimator: Any, X: Matrix, y: IntArray, asked: Matrix, classes: int, seed: int, batch: Batch
 ) -> tuple[int, Ballots]:
     cast = np.empty((len(asked), len(batch.shares)), dtype=np.uint8)
     for column, share in enumerate(batch.shares):

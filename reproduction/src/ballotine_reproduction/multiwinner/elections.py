@@ -15,7 +15,7 @@ from ballotine.data.partition import random_partition, secret_permutation
 from ballotine.files import produce_atomic
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.teachers.engine import LocalEngine
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine.voting.multilabel.ballots import ByteArray, cast_labels
 from ballotine_reproduction.multiwinner.sets import Profile, Records, load
 from ballotine_reproduction.table import Setting
@@ -106,7 +106,7 @@ class Share:
     """One teacher's rows."""
 
     position: int
-    X: Table
+    X: Matrix
     y: IntArray
 
 
@@ -140,7 +140,7 @@ def train(share: Share) -> tuple[int, Any]:
 
 
 def _probabilities(records: Records, teachers: int, seed: int, setting: Setting) -> Probabilities:
-    groups = random_partition(len(records.X), teachers, secret_for("partition", seed)).groups
+    groups = random_partition(len(records.X), teachers, secret_for("partition", seed)).shares
     shares = [Share(i, records.X[rows], records.y[rows]) for i, rows in enumerate(groups)]
     labels = records.y.shape[1]
     thought = np.empty((len(records.pool), teachers, labels), dtype=np.float32)

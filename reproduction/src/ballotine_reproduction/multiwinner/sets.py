@@ -15,7 +15,7 @@ import numpy as np
 
 from ballotine.data.named import sets as named
 from ballotine.errors import DataError
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.table import Setting
 
 
@@ -65,9 +65,9 @@ class Profile:
 class Records:
     """Private rows with their labels, and the public pool with the truth about it."""
 
-    X: Table
+    X: Matrix
     y: IntArray
-    pool: Table
+    pool: Matrix
     truth: IntArray
     names: tuple[str, ...]
 

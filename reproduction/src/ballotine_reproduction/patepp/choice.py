@@ -23,7 +23,7 @@ from ballotine.students.neural import (
     Supervised,
 )
 from ballotine.types import IntArray
-from ballotine.types import Table as Rows
+from ballotine.types import Matrix as Rows
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
 from ballotine_reproduction.patepp.methods import CHOICE
 from ballotine_reproduction.patepp.sources import Pool, pool_of, seeds_of

@@ -9,7 +9,7 @@ import numpy as np
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import conversion
 from ballotine.privacy.plan import epsilon_of
-from ballotine.types import ABSTAIN, FloatArray, IntArray, Table
+from ballotine.types import ABSTAIN, FloatArray, IntArray, Matrix
 from ballotine.voting import ConfidentGNMax, Tallies
 from ballotine_reproduction.patepp.sources import Pool
 from ballotine_reproduction.patepp.teaching import CLASSES
@@ -56,7 +56,7 @@ class Answered:
         """Of this level."""
         return LEVELS[self.level]
 
-    def rows_of(self, X: Table) -> tuple[Table, IntArray, Table]:
+    def rows_of(self, X: Matrix) -> tuple[Matrix, IntArray, Matrix]:
         """Answered rows of these public ones, answers, and rows without one."""
         return X[self.rows], self.labels, X[self.others]
 

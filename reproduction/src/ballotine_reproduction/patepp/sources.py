@@ -9,7 +9,7 @@ import numpy as np
 
 from ballotine.data.named import sets as named
 from ballotine.features import PatchFeatures
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.patepp.teaching import CLASSES, TEACHERS, ensemble, images_of
 from ballotine_reproduction.table import Setting
 
@@ -40,13 +40,13 @@ class Pool:
     """
 
     name: str
-    X: Table
+    X: Matrix
     y: IntArray
     ballots: IntArray
-    X_test: Table
+    X_test: Matrix
     y_test: IntArray
-    patches: Table
-    patches_test: Table
+    patches: Matrix
+    patches_test: Matrix
     shape: tuple[int, int, int]
     notes: tuple[str, ...]
 

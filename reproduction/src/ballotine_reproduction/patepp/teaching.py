@@ -17,8 +17,8 @@ from ballotine.data.partition import make_partition
 from ballotine.features import PatchFeatures
 from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.train import Share, predict_classes, train_share, train_teacher
-from ballotine.types import IntArray, Table
+from ballotine.teachers.train import TeacherShare, predict_classes, train_share, train_teacher
+from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.table import Setting
 
 CLASSES = 10
@@ -41,11 +41,11 @@ class Images:
 
     name: str
     title: str
-    X: Table
+    X: Matrix
     y: IntArray
-    X_public: Table
+    X_public: Matrix
     y_public: IntArray
-    X_test: Table
+    X_test: Matrix
     y_test: IntArray
     shape: tuple[int, int, int] = SHAPE
 
@@ -60,8 +60,8 @@ class Ensemble:
     """
 
     ballots: IntArray
-    patches: Table
-    patches_test: Table
+    patches: Matrix
+    patches_test: Matrix
 
 
 def images_of(setting: Setting, name: str) -> Images:
@@ -112,9 +112,9 @@ def ensemble(setting: Setting, images: Images) -> Ensemble:
 def votes(
     setting: Setting,
     estimator: Any,
-    X: Table,
+    X: Matrix,
     y: IntArray,
-    asked: Table,
+    asked: Matrix,
     teachers: int,
     dealt: int,
 ) -> IntArray:
@@ -130,7 +130,7 @@ def votes(
         dealt: how many shares the records are dealt to.
     """
     partition = make_partition("random", y, dealt, SECRET)
-    shares = [Share(i, partition.groups[i], i) for i in range(teachers)]
+    shares = [TeacherShare(i, partition.shares[i], i) for i in range(teachers)]
     found = np.empty((len(asked), teachers), dtype=np.int64)
     with setting.progress.stage("teachers", teachers) as advance:
         work = partial(_vote, estimator, X, y, asked)
@@ -141,7 +141,7 @@ def votes(
 
 
 def _vote(
-    estimator: Any, X: Table, y: IntArray, asked: Table, share: Share
+    estimator: Any, X: Matrix, y: IntArray, asked: Matrix, share: TeacherShare
 ) -> tuple[int, IntArray]:
     trained = train_share(train_teacher, estimator, X, y, share)
     return share.position, predict_classes(trained.model, asked, CLASSES)[0]

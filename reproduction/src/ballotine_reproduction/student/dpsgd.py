@@ -24,7 +24,7 @@ from ballotine.neural.predicting import probabilities
 from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, make_module
 from ballotine.privacy.guarantee import Budget
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine_reproduction.student.accounting import Course, Relation, Steps, epsilon, noise_for
 
 MISSING = "DP-SGD needs the optional part: pip install 'ballotine-reproduction[dpsgd]'"
@@ -80,12 +80,12 @@ class Trained:
         """The ε of the whole training."""
         return epsilon(self.schedule, self.delta, relation)
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities of labels or classes, shape (rows, outputs)."""
         found = probabilities(self.net, _tensor(X), several=self.several)
         return np.asarray(found.numpy(), dtype=np.float64)
 
-    def predict(self, X: Table) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """0/1 for labels, shape (rows, labels); the position of the class otherwise."""
         found = self.predict_proba(X)
         if self.several:
@@ -101,7 +101,7 @@ def require() -> None:
 
 
 def train(
-    recipe: Recipe, X: Table, y: IntArray, outputs: int, budget: Budget, seed: int
+    recipe: Recipe, X: Matrix, y: IntArray, outputs: int, budget: Budget, seed: int
 ) -> Trained:
     """Train on private records within a budget, one record replaced.
 
@@ -198,5 +198,5 @@ def _inputs_without_gradients() -> Iterator[None]:
         yield
 
 
-def _tensor(X: Table) -> torch.Tensor:
+def _tensor(X: Matrix) -> torch.Tensor:
     return torch.from_numpy(np.array(X, dtype=np.float32))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ballotine.data.partition import secret_permutation
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine_reproduction.multiwinner.elections import (
     TEACHERS,
     Election,
@@ -24,7 +24,7 @@ JUDGED = {TMC2007.name: 2_000, YEAST.name: 300, MADE_UP.name: 150}
 
 COMPONENTS = 100
 
-Encoder = Callable[[Table], FloatArray]
+Encoder = Callable[[Matrix], FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,10 +37,10 @@ class Rows:
         X_test: rows that judge models; y_test: their labels or classes.
     """
 
-    X: Table
+    X: Matrix
     y: IntArray
-    X_public: Table
-    X_test: Table
+    X_public: Matrix
+    X_test: Matrix
     y_test: IntArray
 
     def encoded(self, encode: Encoder) -> Rows:
@@ -91,7 +91,7 @@ def _more(profile: Profile, setting: Setting, teachers: int) -> Iterator[Electio
             advance(1)
 
 
-def public_components(X_public: Table, most: int = COMPONENTS) -> Encoder:
+def public_components(X_public: Matrix, most: int = COMPONENTS) -> Encoder:
     """Principal components of the public rows, of mean length 1 there.
 
     Everybody gets these features: they are learnt from public rows alone and cost nothing, and
@@ -103,19 +103,19 @@ def public_components(X_public: Table, most: int = COMPONENTS) -> Encoder:
     directions = vectors[:, np.argsort(values)[::-1][:most]]
     length = float(np.sqrt(np.mean(np.sum((shifted @ directions) ** 2, axis=1))))
 
-    def encode(X: Table) -> FloatArray:
+    def encode(X: Matrix) -> FloatArray:
         found: FloatArray = (X - centre) @ directions / length
         return found
 
     return encode
 
 
-def public_standard(X_public: Table) -> Encoder:
+def public_standard(X_public: Matrix) -> Encoder:
     """Columns centred and scaled by what public rows say, of mean length 1 there."""
     centre, deviation = X_public.mean(axis=0), X_public.std(axis=0)
     scale = np.where(deviation > 0, deviation, 1.0) * np.sqrt(max(1, int((deviation > 0).sum())))
 
-    def encode(X: Table) -> FloatArray:
+    def encode(X: Matrix) -> FloatArray:
         found: FloatArray = (X - centre) / scale
         return found
 

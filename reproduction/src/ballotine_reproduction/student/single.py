@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ballotine.privacy.guarantee import Budget
-from ballotine.types import Table as Features
+from ballotine.types import Matrix as Features
 from ballotine_reproduction.individualized import sources
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS

@@ -13,7 +13,7 @@ from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import plan
 from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax
 from ballotine_reproduction.individualized.sources import KINDS
 from ballotine_reproduction.student.rows import public_standard
@@ -72,7 +72,7 @@ def trial(small: Small, seed: int) -> Trial:
 
 
 def _answers(
-    small: Small, shares: list[tuple[Table, IntArray]], X: Table, classes: int, seed: int
+    small: Small, shares: list[tuple[Matrix, IntArray]], X: Matrix, classes: int, seed: int
 ) -> IntArray:
     """Noisy pluralities for the first rows, nothing for the others."""
     teachers = [KINDS[TEACHER]().fit(*share) for share in shares]

@@ -10,7 +10,7 @@ import numpy as np
 
 from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine_reproduction.individualized import sources
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
@@ -50,10 +50,10 @@ class Trial:
     """
 
     seed: int
-    X: Table
+    X: Matrix
     answers: IntArray
     truth: IntArray
-    X_test: Table
+    X_test: Matrix
     y_test: IntArray
 
     @property

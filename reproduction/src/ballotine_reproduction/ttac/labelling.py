@@ -14,7 +14,7 @@ from ballotine.privacy import conversion, published
 from ballotine.privacy.conversion import OrderGridWarning
 from ballotine.privacy.events import LaplaceArgmax
 from ballotine.privacy.plan import epsilon_of
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine.voting import LNMax
 from ballotine.voting.tally import Tallies
 from ballotine_reproduction.ttac.sources import Pool, centred, one_hidden_layer, uncentred
@@ -63,7 +63,7 @@ def student_accuracy(pool: Pool, rows: IntArray, answers: IntArray, seed: int) -
     return float(100.0 * np.mean(student.predict(pool.X_test) == pool.y_test))
 
 
-def _turned(pool: Pool, rows: IntArray, copies: int, seed: int) -> Table:
+def _turned(pool: Pool, rows: IntArray, copies: int, seed: int) -> Matrix:
     """Copies of these public rows, each rotated and shifted a little."""
     images = torch.from_numpy(np.tile(uncentred(pool.X_public[rows]), (copies, 1)))
     turned = RotateShift()(images.reshape(-1, *pool.shape), torch.Generator().manual_seed(seed))

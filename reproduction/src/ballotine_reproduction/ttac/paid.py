@@ -24,7 +24,7 @@ from ballotine.teachers.ttac import (
     plan_rounds,
 )
 from ballotine.types import IntArray
-from ballotine.types import Table as Rows
+from ballotine.types import Matrix as Rows
 from ballotine.voting import GNMax
 from ballotine.voting.tally import Tallies
 from ballotine_reproduction.table import Cell, Setting, Table

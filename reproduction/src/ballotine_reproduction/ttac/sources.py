@@ -12,7 +12,7 @@ from torch import nn
 from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
 from ballotine.neural.zoo import Shape
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.table import Setting
 
 PUBLIC = 9_000
@@ -35,11 +35,11 @@ class Pool:
     """
 
     name: str
-    X: Table
+    X: Matrix
     y: IntArray
-    X_public: Table
+    X_public: Matrix
     y_public: IntArray
-    X_test: Table
+    X_test: Matrix
     y_test: IntArray
     shape: Shape
     notes: tuple[str, ...] = ()
@@ -108,12 +108,12 @@ def _digits() -> Pool:
     )
 
 
-def centred(X: Table) -> Table:
+def centred(X: Matrix) -> Matrix:
     """Pixels in [0, 1] stretched by numbers chosen by hand, not read from any record."""
     return (3.0 * np.asarray(X, dtype=np.float32) - 0.4).astype(np.float32)
 
 
-def uncentred(X: Table) -> Table:
+def uncentred(X: Matrix) -> Matrix:
     """Back to pixels, so that what an image is turned away from is background."""
     return ((np.asarray(X, dtype=np.float32) + 0.4) / 3.0).astype(np.float32)
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ballotine.data.named.readers import Part, Raw, adult_part
 from ballotine.errors import DataError
-from ballotine.types import FloatArray, Table
+from ballotine.types import FloatArray, Matrix
 
 Converter = Callable[[Any], Raw]
 
@@ -57,7 +57,7 @@ def _dense(data: Any) -> FloatArray:
     return np.asarray(data.toarray() if hasattr(data, "toarray") else data, dtype=np.float64)
 
 
-def _pixels(data: Table) -> Table:
+def _pixels(data: Matrix) -> Matrix:
     values = _dense(data)
     with np.errstate(invalid="ignore"):
         pixels = values.astype(np.uint8)
@@ -66,16 +66,16 @@ def _pixels(data: Table) -> Table:
     return pixels
 
 
-def _interleaved(data: Table) -> Table:
+def _interleaved(data: Matrix) -> Matrix:
     planes = _pixels(data).reshape(-1, 3, 32, 32)
     return np.ascontiguousarray(planes.transpose(0, 2, 3, 1)).reshape(len(planes), -1)
 
 
-def _class_numbers(target: Any) -> Table:
+def _class_numbers(target: Any) -> Matrix:
     return np.asarray(target).astype(np.float64).astype(np.int64)
 
 
-def _decoded(codes: Table, levels: list[str]) -> Table:
+def _decoded(codes: Matrix, levels: list[str]) -> Matrix:
     """Category names; a missing code is the empty text, which matches no level."""
     names = np.asarray(["", *levels])
     return names[np.where(np.isnan(codes), -1, codes).astype(np.int64) + 1]

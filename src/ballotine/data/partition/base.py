@@ -19,15 +19,15 @@ FROM_LABELS = (
 
 @dataclass(frozen=True)
 class Partition:
-    """Groups of record positions, one per teacher; disjoint unless records are upsampled.
+    """Shares of record positions, one per teacher; disjoint unless records are upsampled.
 
     Attributes:
-        groups: positions of each teacher's records.
+        shares: positions of each teacher's records.
         data_dependent: True when the map was computed from the records' values.
         condition: what a guarantee must assume when it was.
     """
 
-    groups: tuple[IntArray, ...]
+    shares: tuple[IntArray, ...]
     data_dependent: bool
     condition: str = FROM_LABELS.format("stratified")
 
@@ -39,7 +39,7 @@ class Partition:
     def to_bytes(self) -> bytes:
         """Which records each teacher has: equal bytes, equal partitions."""
         return b"".join(
-            len(group).to_bytes(8, "big") + group.astype("<i8").tobytes() for group in self.groups
+            len(share).to_bytes(8, "big") + share.astype("<i8").tobytes() for share in self.shares
         )
 
 
@@ -51,7 +51,7 @@ class Strategy(Protocol):
         """Whether the map is computed from the records' values."""
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Groups of positions; the same for the same labels and secret."""
+        """Shares of positions; the same for the same labels and secret."""
 
 
 def secret_permutation(n: int, secret: bytes) -> IntArray:

@@ -22,7 +22,7 @@ def label_counts(partition: Partition, labels: Labels) -> tuple[Labels, IntArray
     """Class names, and how many records of each every teacher has, (teachers, classes): private."""
     check_classes(labels)
     names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    counts = [np.bincount(codes[group], minlength=len(names)) for group in partition.groups]
+    counts = [np.bincount(codes[group], minlength=len(names)) for group in partition.shares]
     return names, np.array(counts, dtype=np.int64)
 
 

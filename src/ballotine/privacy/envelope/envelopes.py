@@ -24,7 +24,7 @@ from scipy.special import log_ndtr
 from ballotine.errors import ParameterError
 from ballotine.privacy import exact, tight
 from ballotine.privacy._validate import as_orders, as_positive, as_real, as_sensitivity, as_sigma
-from ballotine.privacy.envelope.moves import Moves, Size, Tables
+from ballotine.privacy.envelope.moves import Moves, MoveTables, Size
 from ballotine.privacy.envelope.tables import Bend, share
 from ballotine.privacy.smooth.lattice import as_costs, widen
 from ballotine.types import FloatArray
@@ -177,7 +177,7 @@ def _envelope(
     if log_moment > _LARGEST_LOG_MOMENT or bend.drift < _SMALLEST_DRIFT:
         return g
     most = math.expm1(bend.beta * vote_ceiling)
-    tables = Tables.of(size, bend, most)
+    tables = MoveTables.of(size, bend, most)
     for top in size.tops:
         runners = size.runners(top)
         worst = np.zeros(runners.size)

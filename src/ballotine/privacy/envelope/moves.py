@@ -64,7 +64,7 @@ class Moves:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class MoveTables:
     """Upper bounds on the excess of any move, by the counts it involves.
 
     A gap μ is at index μ + n + 2, a mean m of τ at index m + n.
@@ -84,7 +84,7 @@ class Tables:
     losers: FloatArray
 
     @classmethod
-    def of(cls, size: Size, bend: Bend, ceiling: float) -> Tables:
+    def of(cls, size: Size, bend: Bend, ceiling: float) -> MoveTables:
         """Tabulate; `ceiling` is the data-independent excess."""
         n, unit = size.teachers, bend.drift / 2.0
         gaps = np.arange(-n - 2.0, n + 3.0) * unit

@@ -66,7 +66,7 @@ def fits_one_grid(tallies: Levels, sigma: float, weight: float) -> BoolArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class LawTables:
     """Functions of x for each distinct gap, shape (gaps, nodes), after moves by ±s."""
 
     gaps: FloatArray
@@ -79,7 +79,7 @@ class Tables:
     winner_gains: FloatArray
 
     @classmethod
-    def build(cls, gaps: FloatArray, classes: int, shift: float) -> Tables:
+    def build(cls, gaps: FloatArray, classes: int, shift: float) -> LawTables:
         """Tabulate for sorted distinct gaps (in standard deviations)."""
         grid = grid_for(gaps, classes, shift)
         x = grid.nodes + gaps[:, np.newaxis]
@@ -97,7 +97,7 @@ class Tables:
 
 
 def on_one_grid(
-    tallies: Levels, tables: Tables, gaps: FloatArray, weight: float, losing: slice
+    tallies: Levels, tables: LawTables, gaps: FloatArray, weight: float, losing: slice
 ) -> Neighbours:
     """Return all single moves of one teacher of the given weight.
 

@@ -14,8 +14,8 @@ from ballotine.errors import DataError
 from ballotine.privacy.exact.laws import node_count
 from ballotine.privacy.exact.moves import move_count
 from ballotine.privacy.exact.neighbours import (
+    LawTables,
     Neighbours,
-    Tables,
     fits_one_grid,
     holders,
     on_one_grid,
@@ -130,11 +130,11 @@ class Pricing:
         gaps: FloatArray = (tallies.counts[:, :1] - tallies.counts) / self.sigma
         return gaps
 
-    def _tables(self, gaps: FloatArray, classes: int) -> Tables:
-        return Tables.build(gaps, classes, self.weight / self.sigma)
+    def _tables(self, gaps: FloatArray, classes: int) -> LawTables:
+        return LawTables.build(gaps, classes, self.weight / self.sigma)
 
     def _price_near(
-        self, tallies: Levels, tables: Tables | None, losing: slice
+        self, tallies: Levels, tables: LawTables | None, losing: slice
     ) -> tuple[IntArray, FloatArray]:
         gaps = self._gaps(tallies)
         if tables is None:

@@ -41,7 +41,7 @@ _POWERS = (0.0, 1.0, 1.5, 2.0)
 
 
 @dataclass(frozen=True)
-class Release:
+class LabelRelease:
     """Everything that the joint cost of a query's bits depends on, apart from its counts.
 
     Attributes:

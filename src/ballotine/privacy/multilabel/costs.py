@@ -46,7 +46,7 @@ from ballotine.privacy.multilabel.ballots import (
     scales,
     worst_pair,
 )
-from ballotine.privacy.multilabel.bits import Release
+from ballotine.privacy.multilabel.bits import LabelRelease
 from ballotine.types import FloatArray
 
 _WIDEST = 1e6
@@ -220,7 +220,7 @@ def data_dependent(
     """
     positive, most = _as_positive_counts(counts, teachers, tau)
     lever, labels = leverage(variant), positive.shape[1]
-    release = Release(
+    release = LabelRelease(
         orders=as_orders(orders),
         unit=_unit(as_sigma(sigma) / lever, most),
         centre=as_positive(teachers, "teachers") / 2.0,
@@ -268,7 +268,7 @@ def check_data_dependent(
     positive, _ = _as_positive_counts(counts, teachers, tau)
     electorate, labels = as_positive(teachers, "teachers"), positive.shape[1]
     noise = as_sigma(sigma_threshold, "sigma_threshold")
-    release = Release(
+    release = LabelRelease(
         orders=as_orders(orders),
         unit=_unit(noise, electorate),
         centre=as_real(threshold, "threshold"),

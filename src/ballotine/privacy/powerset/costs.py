@@ -33,7 +33,7 @@ from ballotine.privacy._validate import (
 )
 from ballotine.privacy.exact.divergence import NEVER
 from ballotine.privacy.exact.laws import log_ndtr_change, log_pdf
-from ballotine.privacy.exact.neighbours import Tables, holders, on_one_grid
+from ballotine.privacy.exact.neighbours import LawTables, holders, on_one_grid
 from ballotine.privacy.exact.search import Pairs, worst_costs
 from ballotine.privacy.exact.tallies import Levels, distinct, level_of_class, levels
 from ballotine.privacy.powerset.crowd import (
@@ -260,7 +260,7 @@ def _pairs(tallies: Levels, sigma: float, weight: float) -> Pairs:
     places = np.unique(gaps)
     x = grid.nodes + places[:, np.newaxis]
     log_cdf = log_ndtr(x)
-    tables = Tables(
+    tables = LawTables(
         places,
         grid,
         log_cdf,

@@ -8,7 +8,7 @@ from pathlib import Path
 from ballotine.ledger import Ledger, Verified, verify
 from ballotine.report.checking.files import compare_files
 from ballotine.report.checking.numbers import compare_card, compare_guarantee
-from ballotine.report.checking.replay import Replay
+from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.signature import compare_signature
 from ballotine.report.checking.statement import Statement
 
@@ -48,7 +48,7 @@ def check_statement(path: Path, ledger: Ledger, key: str | None = None) -> Check
     anchor = statement.anchor()
     with ledger.snapshot():
         found = verify(ledger, anchor)
-        replay = Replay.until(ledger, anchor.seq)
+        replay = LedgerAtAnchor.until(ledger, anchor.seq)
     compare_guarantee(statement, replay.spending)
     if not statement.is_receipt:
         doubts += compare_card(statement, replay)
@@ -57,7 +57,7 @@ def check_statement(path: Path, ledger: Ledger, key: str | None = None) -> Check
     return Checked(statement.name, found, held, (*doubts, *missing))
 
 
-def _numbers(statement: Statement, replay: Replay) -> str:
+def _numbers(statement: Statement, replay: LedgerAtAnchor) -> str:
     """The line that says what holds."""
     epsilon, delta = (statement.number("guarantee", key) for key in ("epsilon", "delta"))
     spending, kind = replay.spending, statement.text("guarantee", "kind")

@@ -9,15 +9,17 @@ from ballotine.errors import CardMismatchError, DataError
 from ballotine.files import sha256_of
 from ballotine.report.checking.differing import same
 from ballotine.report.checking.numbers import OLD
-from ballotine.report.checking.released import Found, read_answers
-from ballotine.report.checking.replay import Replay
+from ballotine.report.checking.released import AnswersInFile, read_answers
+from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
 
 NOT_HERE = "{} is not beside the {}: it was not compared"
 _LONGEST = 255  # bytes of a file's name
 
 
-def compare_files(statement: Statement, replay: Replay) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def compare_files(
+    statement: Statement, replay: LedgerAtAnchor
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Checksums of answers and student, and the answers against those in the ledger.
 
     Returns:
@@ -50,7 +52,7 @@ def _compare_digest(statement: Statement, part: str, path: Path) -> None:
         )
 
 
-def _compare_answers(statement: Statement, path: Path, replay: Replay) -> list[str]:
+def _compare_answers(statement: Statement, path: Path, replay: LedgerAtAnchor) -> list[str]:
     """As far as a ledger can tell: no answer occurs more often than it was recorded."""
     if not statement.is_receipt and statement.optional("queries", "repeated") is None:
         return [OLD]
@@ -65,7 +67,7 @@ def _compare_answers(statement: Statement, path: Path, replay: Replay) -> list[s
     return []
 
 
-def _compare_counts(statement: Statement, found: Found) -> None:
+def _compare_counts(statement: Statement, found: AnswersInFile) -> None:
     file = "its file of answers"
     same(statement, "asked", statement.count("queries", "asked"), found.asked, file)
     same(statement, "answered", statement.count("queries", "answered"), found.answered, file)

@@ -9,7 +9,7 @@ from ballotine.errors import CardMismatchError
 from ballotine.ledger import Mode, Spending
 from ballotine.privacy.guarantee import Kind
 from ballotine.report.checking.differing import not_less, not_more, same, same_word
-from ballotine.report.checking.replay import Replay
+from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
 from ballotine.text import printable
 from ballotine.voting.promise import stated
@@ -66,7 +66,7 @@ def _compare_seeds(statement: Statement, spending: Spending) -> None:
         )
 
 
-def compare_card(card: Statement, replay: Replay) -> tuple[str, ...]:
+def compare_card(card: Statement, replay: LedgerAtAnchor) -> tuple[str, ...]:
     """What only a card says: the meter, its history, the runs, its own queries.
 
     Returns:

@@ -34,7 +34,7 @@ _STATUS = ("answered", "abstained", "unasked")
 
 
 @dataclass
-class Found:
+class AnswersInFile:
     """The answers in a file.
 
     Attributes:
@@ -58,7 +58,7 @@ class Found:
         return sum(times for answer, times in self.answers.items() if _given(answer))
 
 
-def read_answers(path: Path, classes: Sequence[Any] | None) -> Found:
+def read_answers(path: Path, classes: Sequence[Any] | None) -> AnswersInFile:
     """Count the answers of a vote (.npz), or of a run (.parquet), whose classes are named.
 
     Raises:
@@ -70,7 +70,7 @@ def read_answers(path: Path, classes: Sequence[Any] | None) -> Found:
         raise DataError(f"{path} is not a readable file of answers") from problem
 
 
-def _of_vote(path: Path) -> Found:
+def _of_vote(path: Path) -> AnswersInFile:
     with zipfile.ZipFile(path) as archive:
         member = archive.getinfo("answers.npy")
         # Written as it is, so that it cannot unpack to more than the file has.
@@ -78,7 +78,7 @@ def _of_vote(path: Path) -> Found:
             raise ValueError("packed")
         labels = _array(archive.read(member))
     first = labels if labels.ndim == 1 else labels[:, 0]
-    return Found(len(labels), 0, Counter(as_answers(labels[first != UNASKED])))
+    return AnswersInFile(len(labels), 0, Counter(as_answers(labels[first != UNASKED])))
 
 
 def _array(content: bytes) -> IntArray:
@@ -93,10 +93,10 @@ def _array(content: bytes) -> IntArray:
     return labels
 
 
-def _of_run(path: Path, classes: Sequence[Any]) -> Found:
+def _of_run(path: Path, classes: Sequence[Any]) -> AnswersInFile:
     with pq.ParquetFile(path) as file:
         read = _labels(file.schema_arrow.names, classes)
-        found = Found()
+        found = AnswersInFile()
         for piece in file.iter_batches(_PIECE):
             for status, repeats, answer in read(piece):
                 found.pool += 1

@@ -10,7 +10,7 @@ from ballotine.ledger.answers import Answer
 
 
 @dataclass(frozen=True)
-class Replay:
+class LedgerAtAnchor:
     """What the entries up to some entry add up to.
 
     Attributes:
@@ -24,7 +24,7 @@ class Replay:
     answers: Counter[Answer]
 
     @classmethod
-    def until(cls, ledger: Ledger, last: int) -> Replay:
+    def until(cls, ledger: Ledger, last: int) -> LedgerAtAnchor:
         """Add the entries up again, up to and with the given one."""
         entries = ledger.entries()
         spending = Spending.begin(next(entries))

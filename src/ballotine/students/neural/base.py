@@ -19,13 +19,13 @@ from ballotine.neural.predicting import check_network, probabilities
 from ballotine.neural.training import MISSING, seeded
 from ballotine.neural.zoo import make_module
 from ballotine.students.neural.augment import choose
-from ballotine.students.neural.checkpoint import Checkpoint, checked_path
+from ballotine.students.neural.checkpoint import TrainingCheckpoint, checked_path
 from ballotine.students.neural.course import Course
 from ballotine.students.neural.identity import training_name
-from ballotine.students.neural.learner import Learner, Setting
+from ballotine.students.neural.learner import Learner, LearnerSetting
 from ballotine.students.neural.loop import OnEpoch, Outcome, run
-from ballotine.students.neural.pools import Answers, input_shape, make_pools, read_answers
-from ballotine.types import FloatArray, Labels, Table
+from ballotine.students.neural.pools import GivenAnswers, input_shape, make_pools, read_answers
+from ballotine.types import FloatArray, Labels, Matrix
 
 UNIMPORTANT = {"on_epoch", "checkpoint", "device", "random_state"}
 """Parameters that do not name a training; of the last, the seed that was drawn counts."""
@@ -101,7 +101,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "__init__" in vars(cls):
             cls.__init__.__signature__ = _with_inherited(cls)  # type: ignore[attr-defined]
 
-    def fit(self, X: Table, y: Labels, X_unlabelled: Table | None = None) -> Self:
+    def fit(self, X: Matrix, y: Labels, X_unlabelled: Matrix | None = None) -> Self:
         """Learn from public rows.
 
         Args:
@@ -118,7 +118,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         self._nets: nn.ModuleList | None = None
         with seeded(seed) as generator:
-            setting = Setting(
+            setting = LearnerSetting(
                 make_pools(X, answers, extra, self._shape(), self._device()),
                 course,
                 generator,
@@ -129,7 +129,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             sample = self._checked_net(setting)
             if path is not None:
-                checkpoint = Checkpoint(path, self._training_name(seed, setting, sample))
+                checkpoint = TrainingCheckpoint(path, self._training_name(seed, setting, sample))
                 setting = replace(setting, checkpoint=checkpoint)
             outcome = self._learn(setting)
         self.state_ = {name: value.cpu().numpy() for name, value in outcome.state.items()}
@@ -140,7 +140,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             setting.checkpoint.remove()
         return self
 
-    def predict(self, X: Table) -> Labels:
+    def predict(self, X: Matrix) -> Labels:
         """Classes; for several labels 0/1, shape (rows, labels)."""
         thought = self.predict_proba(X)
         if self.multilabel_:
@@ -148,7 +148,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: Labels = self.classes_[thought.argmax(axis=1)]
         return classes
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities, a column per class of ``classes_`` or per label."""
         check_is_fitted(self, "state_")
         X = validate_data(self, X, dtype=np.float32, reset=False)
@@ -171,14 +171,14 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._nets = kept
         return kept
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         """The method at work."""
         raise NotImplementedError
 
-    def _learn(self, setting: Setting) -> Outcome:
+    def _learn(self, setting: LearnerSetting) -> Outcome:
         return run(self._learner(setting), setting, self.on_epoch)
 
-    def _training_name(self, seed: int, setting: Setting, net: nn.Module) -> bytes:
+    def _training_name(self, seed: int, setting: LearnerSetting, net: nn.Module) -> bytes:
         given = self.get_params(deep=False)
         counting = {name: given[name] for name in given if name not in UNIMPORTANT}
         return training_name(type(self), counting, seed, setting.pools, net)
@@ -192,7 +192,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.epochs, self.batch, self.learning_rate, self.decay, self.weight_decay, self.ema
         )
 
-    def _remember(self, answers: Answers) -> None:
+    def _remember(self, answers: GivenAnswers) -> None:
         if answers.multilabel and not self.several_labels:
             raise DataError(
                 f"{type(self).__name__} learns one class per row; for several labels take "
@@ -204,10 +204,10 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if answers.multilabel:
             self.constants_ = _constants(answers.codes.numpy())
 
-    def _extra(self, X_unlabelled: Table | None) -> Table | None:
+    def _extra(self, X_unlabelled: Matrix | None) -> Matrix | None:
         if X_unlabelled is None or len(X_unlabelled) == 0:
             return None
-        extra: Table = check_array(X_unlabelled, dtype=np.float32, input_name="X_unlabelled")
+        extra: Matrix = check_array(X_unlabelled, dtype=np.float32, input_name="X_unlabelled")
         if extra.shape[1] != self.n_features_in_:
             raise DataError(
                 f"rows without an answer have {extra.shape[1]} features, answered ones "
@@ -227,7 +227,7 @@ class NeuralStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return module.to(self._device())
 
-    def _checked_net(self, setting: Setting) -> nn.Module:
+    def _checked_net(self, setting: LearnerSetting) -> nn.Module:
         """A network like those that will learn."""
         with torch.random.fork_rng():
             net = self._make_net()

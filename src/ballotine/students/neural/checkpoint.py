@@ -45,7 +45,7 @@ def checked_path(path: Any, random_state: Any) -> Path | None:
     return Path(path)
 
 
-class Checkpoint:
+class TrainingCheckpoint:
     """One file that holds how far each stage of a training is.
 
     It begins with the training's name and a checksum; what follows is tensors and numbers.

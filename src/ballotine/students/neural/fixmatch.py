@@ -13,8 +13,8 @@ from ballotine.students.neural.augment import STRONG, choose
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import (
     Learner,
+    LearnerSetting,
     Losses,
-    Setting,
     descend,
     has_batch_norm,
 )
@@ -43,7 +43,7 @@ def pseudo_labels(
 class FixMatchLearner(Learner):
     """What is sure of a weakly changed row is learnt from the strongly changed one."""
 
-    def __init__(self, setting: Setting, student: FixMatch, strong: Augment | None) -> None:
+    def __init__(self, setting: LearnerSetting, student: FixMatch, strong: Augment | None) -> None:
         net = setting.make_net()
         super().__init__([net], [setting.course.adam(net.parameters())])
         self._net, self._setting, self._student, self._strong = net, setting, student, strong
@@ -114,7 +114,7 @@ class FixMatch(NeuralStudent):
         self.unlabelled_weight = unlabelled_weight
         self.strong = strong
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         if not 0.5 <= self.threshold < 1.0:
             raise ParameterError(f"the threshold is a probability from 0.5, got {self.threshold}")
         if not self.unlabelled_weight >= 0:

@@ -10,7 +10,14 @@ from torch import nn
 from ballotine.errors import ParameterError
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.generator import Generator
-from ballotine.students.neural.learner import Counts, Learner, Losses, Rows, Setting, untracked
+from ballotine.students.neural.learner import (
+    Counts,
+    Learner,
+    LearnerSetting,
+    Losses,
+    Rows,
+    untracked,
+)
 from ballotine.students.neural.losses import generated_loss, matching_loss, real_loss
 from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.split import Split
@@ -29,7 +36,7 @@ class GanLearner(Learner):
 
     def __init__(
         self,
-        setting: Setting,
+        setting: LearnerSetting,
         nets: list[nn.Module],
         teaching: Teaching,
         weight: float = 1.0,
@@ -134,7 +141,7 @@ class SemiSupervisedGAN(NeuralStudent):
         self.unlabelled_weight = unlabelled_weight
         self.generator_width = generator_width
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         return GanLearner(
             setting,
             [setting.make_net()],

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from ballotine.neural.augment import Augment
-from ballotine.students.neural.checkpoint import Checkpoint
+from ballotine.students.neural.checkpoint import TrainingCheckpoint
 from ballotine.students.neural.course import Course
 from ballotine.students.neural.pools import Batch, Pools
 from ballotine.types import FloatArray, IntArray
@@ -25,7 +25,7 @@ CRITERION = "labelled"
 
 
 @dataclass(frozen=True)
-class Setting:
+class LearnerSetting:
     """What a method is given.
 
     Attributes:
@@ -46,7 +46,7 @@ class Setting:
     augment: Augment | None = None
     smoothing: float = 0.0
     multilabel: bool = False
-    checkpoint: Checkpoint | None = None
+    checkpoint: TrainingCheckpoint | None = None
 
     def changed(self, rows: torch.Tensor) -> torch.Tensor:
         """Rows after a random change, or as they are."""

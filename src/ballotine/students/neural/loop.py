@@ -13,7 +13,7 @@ from torch.optim.swa_utils import AveragedModel
 from ballotine.neural.training import DivergedError
 from ballotine.students.fitting import TrainingInterrupted
 from ballotine.students.neural.ema import averaged
-from ballotine.students.neural.learner import CRITERION, Learner, Rows, Setting
+from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting, Rows
 from ballotine.students.neural.pools import draw
 from ballotine.students.neural.snapshot import (
     drawn,
@@ -67,7 +67,7 @@ class Outcome:
 
 def run(
     learner: Learner,
-    setting: Setting,
+    setting: LearnerSetting,
     on_epoch: OnEpoch | None = None,
     stage: str = "training",
     earlier: Outcome | None = None,
@@ -123,7 +123,7 @@ class _Training:
     """
 
     def __init__(
-        self, learner: Learner, setting: Setting, stage: str, on_epoch: OnEpoch | None
+        self, learner: Learner, setting: LearnerSetting, stage: str, on_epoch: OnEpoch | None
     ) -> None:
         self._learner, self._setting, self._stage = learner, setting, stage
         self._on_epoch = on_epoch
@@ -202,7 +202,7 @@ class _Training:
 
 
 def _epoch(
-    learner: Learner, setting: Setting, epoch: int, average: AveragedModel | None
+    learner: Learner, setting: LearnerSetting, epoch: int, average: AveragedModel | None
 ) -> tuple[dict[str, float], Rows]:
     learner.nets.train()
     learner.set_rate(setting.course.rate(epoch))
@@ -220,7 +220,9 @@ def _epoch(
     return {**numbers, **more}, {name: labelled[found] for name, found in places.items()}
 
 
-def _check(numbers: dict[str, float], learner: Learner, setting: Setting, epoch: int) -> None:
+def _check(
+    numbers: dict[str, float], learner: Learner, setting: LearnerSetting, epoch: int
+) -> None:
     finite = all(math.isfinite(value) for value in numbers.values())
     if finite and all(bool(torch.isfinite(w).all()) for w in learner.nets.parameters()):
         return

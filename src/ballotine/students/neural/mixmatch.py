@@ -11,7 +11,7 @@ from torch.nn import functional
 from ballotine.errors import ParameterError
 from ballotine.neural.training import MISSING
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import Learner, Losses, Setting, descend, untracked
+from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import chances, sharpened
 from ballotine.students.neural.pools import Batch
 
@@ -39,7 +39,7 @@ def mixing_shares(rows: int, alpha: float, generator: torch.Generator) -> torch.
 class MixMatchLearner(Learner):
     """Guesses labels, sharpens them, and mixes all rows with all others."""
 
-    def __init__(self, setting: Setting, student: MixMatch) -> None:
+    def __init__(self, setting: LearnerSetting, student: MixMatch) -> None:
         net = setting.make_net()
         super().__init__([net], [setting.course.adam(net.parameters())])
         self._net, self._setting, self._student = net, setting, student
@@ -131,7 +131,7 @@ class MixMatch(NeuralStudent):
         self.unlabelled_weight = unlabelled_weight
         self.ramp_share = ramp_share
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         if self.guesses < 1 or not self.temperature > 0 or not self.alpha > 0:
             raise ParameterError("guesses, temperature and alpha must be positive")
         if not self.unlabelled_weight >= 0 or not 0 <= self.ramp_share <= 1:

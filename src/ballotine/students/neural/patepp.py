@@ -10,7 +10,7 @@ import numpy as np
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.cleansing import most_suspected
 from ballotine.students.neural.gan import GanLearner
-from ballotine.students.neural.learner import Learner, Setting
+from ballotine.students.neural.learner import Learner, LearnerSetting
 from ballotine.students.neural.loop import Outcome, run
 from ballotine.students.neural.selection import RAMP
 from ballotine.students.neural.teaching import Peers
@@ -51,20 +51,20 @@ class PatePlus(NeuralStudent):
         self.unlabelled_weight = unlabelled_weight
         self.generator_width = generator_width
 
-    def _learn(self, setting: Setting) -> Outcome:
+    def _learn(self, setting: LearnerSetting) -> Outcome:
         peers = self._peers(setting)
         outcome = run(self._discriminators(setting, peers), setting, self.on_epoch)
         self.suspicion_ = peers.suspicion.counts
         return outcome
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         return self._discriminators(setting, self._peers(setting))
 
-    def _discriminators(self, setting: Setting, peers: Peers) -> Learner:
+    def _discriminators(self, setting: LearnerSetting, peers: Peers) -> Learner:
         nets = [setting.make_net() for _ in range(2)]
         return GanLearner(setting, nets, peers, self.unlabelled_weight, self.generator_width)
 
-    def _peers(self, setting: Setting, decay: float = 0.9) -> Peers:
+    def _peers(self, setting: LearnerSetting, decay: float = 0.9) -> Peers:
         return Peers(
             len(setting.pools.labelled),
             self.noise_rate,
@@ -103,7 +103,7 @@ class PatePlusPlus(PatePlus):
         self.removed_share = removed_share
         self.count_decay = count_decay
 
-    def _learn(self, setting: Setting) -> Outcome:
+    def _learn(self, setting: LearnerSetting) -> Outcome:
         peers = self._peers(setting, self.count_decay)
         codes = setting.pools.codes.cpu().numpy()
         most_suspected(peers.suspicion.counts, codes, self.removed_share)  # refuses a bad share

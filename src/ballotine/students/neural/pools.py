@@ -13,7 +13,7 @@ import torch
 from ballotine.errors import DataError, ParameterError
 from ballotine.neural.targets import read_targets
 from ballotine.neural.training import MISSING
-from ballotine.types import BoolArray, IntArray, Labels, Table
+from ballotine.types import BoolArray, IntArray, Labels, Matrix
 
 Shape = tuple[int, ...]
 
@@ -73,7 +73,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Answers:
+class GivenAnswers:
     """What ``y`` says.
 
     Attributes:
@@ -91,7 +91,7 @@ class Answers:
     outputs: int
 
 
-def read_answers(y: Any, rows: int) -> Answers:
+def read_answers(y: Any, rows: int) -> GivenAnswers:
     """Tell answered rows from the others: −1 stands for no answer.
 
     Args:
@@ -113,7 +113,7 @@ def read_answers(y: Any, rows: int) -> Answers:
             "all answers name one class, and a student needs at least two classes; ask more "
             "queries, lower the threshold, or give the budget more room"
         )
-    return Answers(known, targets.codes, targets.classes, targets.multilabel, targets.outputs)
+    return GivenAnswers(known, targets.codes, targets.classes, targets.multilabel, targets.outputs)
 
 
 def _known(y: Labels) -> BoolArray:
@@ -127,7 +127,7 @@ def _known(y: Labels) -> BoolArray:
 
 
 def make_pools(
-    X: Table, answers: Answers, extra: Table | None, shape: Shape, device: torch.device
+    X: Matrix, answers: GivenAnswers, extra: Matrix | None, shape: Shape, device: torch.device
 ) -> Pools:
     """All rows on the device. Without any unanswered row, the answered ones serve as such too.
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import Counts, Learner, Losses, Rows, Setting, descend
+from ballotine.students.neural.learner import Counts, Learner, LearnerSetting, Losses, Rows, descend
 from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.selection import RAMP
 from ballotine.students.neural.teaching import Alone, Peers, Teaching
@@ -18,7 +18,7 @@ class AnswerLearner(Learner):
 
     both = False
 
-    def __init__(self, setting: Setting, nets: list[nn.Module], teaching: Teaching) -> None:
+    def __init__(self, setting: LearnerSetting, nets: list[nn.Module], teaching: Teaching) -> None:
         super().__init__(nets, [setting.course.adam(net.parameters()) for net in nets])
         self._setting, self._teaching = setting, teaching
 
@@ -51,7 +51,7 @@ class Supervised(NeuralStudent):
 
     several_labels = True
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         return AnswerLearner(setting, [setting.make_net()], Alone(setting.smoothing))
 
 
@@ -79,7 +79,7 @@ class CoTeaching(NeuralStudent):
         self.noise_rate = noise_rate
         self.ramp = ramp
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         nets = [setting.make_net() for _ in range(2)]
         return AnswerLearner(
             setting,

@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from ballotine.errors import ParameterError
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import Learner, Losses, Setting, descend, untracked
+from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import answer_losses, chances, divergences
 from ballotine.students.neural.pools import Batch
 
@@ -60,7 +60,7 @@ def adversarial(
 class VatLearner(Learner):
     """Predictions must not change in the direction in which they would change most."""
 
-    def __init__(self, setting: Setting, student: VAT) -> None:
+    def __init__(self, setting: LearnerSetting, student: VAT) -> None:
         net = setting.make_net()
         super().__init__([net], [setting.course.adam(net.parameters())])
         self._net, self._setting, self._student = net, setting, student
@@ -125,7 +125,7 @@ class VAT(NeuralStudent):
         self.unlabelled_weight = unlabelled_weight
         self.entropy_weight = entropy_weight
 
-    def _learner(self, setting: Setting) -> Learner:
+    def _learner(self, setting: LearnerSetting) -> Learner:
         if not self.epsilon > 0 or self.rounds < 1:
             raise ParameterError("epsilon and rounds must be positive")
         if not (self.unlabelled_weight >= 0 and self.entropy_weight >= 0):

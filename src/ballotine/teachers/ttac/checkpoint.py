@@ -18,7 +18,7 @@ FORMAT = b"ballotine/ttac-state/1\0"
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 
-class Checkpoint:
+class RoundsCheckpoint:
     """One file that holds the state after the last finished round. Private.
 
     Args:
@@ -34,10 +34,10 @@ class Checkpoint:
         self._every = every
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def narrowed(self, detail: bytes) -> Checkpoint:
+    def narrowed(self, detail: bytes) -> RoundsCheckpoint:
         """The same file, for a training whose name has this detail too."""
         name = len(self._label).to_bytes(4, "big") + self._label + detail
-        return Checkpoint(self._path, name, self._every)
+        return RoundsCheckpoint(self._path, name, self._every)
 
     def load(self) -> State | None:
         """The state that was kept, bit for bit; None before the first."""

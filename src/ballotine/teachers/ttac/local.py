@@ -16,7 +16,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from ballotine.errors import DataError, ParameterError
 from ballotine.neural.training import loss_of
 from ballotine.neural.zoo import Factory, Shape, make_module
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 Weights: TypeAlias = npt.NDArray[np.float32]
 """All weights of one network as a vector, or one row per teacher."""
@@ -26,10 +26,10 @@ Buffers: TypeAlias = dict[str, npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
-class Records:
+class LocalRecords:
     """The records of one teacher: rows of features and class numbers."""
 
-    X: Table
+    X: Matrix
     y: IntArray
 
     def __post_init__(self) -> None:
@@ -39,11 +39,11 @@ class Records:
     def __len__(self) -> int:
         return len(self.y)
 
-    def draw(self, steps: int, batch: int, seed: int) -> Records:
+    def draw(self, steps: int, batch: int, seed: int) -> LocalRecords:
         """The records of a round's mini-batches, drawn with replacement, steps first."""
         size = min(batch, len(self))
         rows = np.random.default_rng(seed).integers(len(self), size=(steps, size))
-        return Records(self.X[rows], self.y[rows])
+        return LocalRecords(self.X[rows], self.y[rows])
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class LocalTask:
     network: str | Factory
     shape: Shape
     outputs: int
-    batches: Records
+    batches: LocalRecords
     start: Weights
     drift: Weights | None
     buffers: Buffers | None
@@ -142,7 +142,7 @@ def _descend(
     return float(loss.detach())
 
 
-def _inputs(X: Table, shape: Shape) -> torch.Tensor:
+def _inputs(X: Matrix, shape: Shape) -> torch.Tensor:
     return torch.from_numpy(np.asarray(X, dtype=np.float32)).reshape(len(X), *shape)
 
 

@@ -12,7 +12,7 @@ from ballotine.neural.predicting import probabilities
 from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, Shape, make_module
 from ballotine.teachers.ttac.local import Buffers, Weights, restore
-from ballotine.types import FloatArray, IntArray, Table
+from ballotine.types import FloatArray, IntArray, Matrix
 
 
 class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -45,12 +45,12 @@ class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """All class numbers."""
         return np.arange(self.outputs)
 
-    def predict(self, X: Table) -> IntArray:
+    def predict(self, X: Matrix) -> IntArray:
         """The likeliest class of every row."""
         likeliest: IntArray = self.predict_proba(X).argmax(axis=1).astype(np.int64)
         return likeliest
 
-    def predict_proba(self, X: Table) -> FloatArray:
+    def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities, a column per class."""
         with seeded(0):
             module = make_module(self.network, tuple(self.shape), self.outputs)

@@ -18,7 +18,7 @@ import numpy as np
 
 from ballotine.errors import LedgerMismatchError, ParameterError, RunFolderError
 from ballotine.files import produce_atomic
-from ballotine.ledger import Binding, Charge, Ledger, Mode, Share
+from ballotine.ledger import Binding, Charge, GroupCharge, Ledger, Mode
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import ClippedSum, Event
 from ballotine.teachers.ttac.local import Weights
@@ -88,7 +88,7 @@ class PrivateRounds:
 
     def binding(self) -> Binding:
         """The account that these rounds belong to, and what one costs each group."""
-        share = Share((ClippedSum(self.noise_multiplier),))
+        share = GroupCharge((ClippedSum(self.noise_multiplier),))
         charge = Charge(tuple((group, share) for group, _ in self.ledger.terms.budgets))
         return Binding(charge, self.ledger.keyed(self.ensemble).hex(), self.describe())
 

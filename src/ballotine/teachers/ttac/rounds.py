@@ -26,9 +26,9 @@ from ballotine.neural.zoo import Factory, Shape, make_module
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.ttac.local import (
     Buffers,
+    LocalRecords,
     LocalResult,
     LocalTask,
-    Records,
     Weights,
     train_locally,
     weights_of,
@@ -51,7 +51,7 @@ ADVICE = (
 )
 
 
-class Release(Protocol):
+class RoundRelease(Protocol):
     """What turns the teachers' moves into the one that everybody sees."""
 
     def __call__(self, number: int, moves: Weights) -> Weights:
@@ -157,7 +157,7 @@ class TogetherTrainer:
     classes: int
     secret: bytes
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
-    release: Release | None = None
+    release: RoundRelease | None = None
 
     def __post_init__(self) -> None:
         if self.release is not None and self.settings.method == "conventional":
@@ -178,7 +178,7 @@ class TogetherTrainer:
             np.zeros(teachers, dtype=bool),
         )
 
-    def train(self, records: Sequence[Records], state: State | None = None) -> Iterator[State]:
+    def train(self, records: Sequence[LocalRecords], state: State | None = None) -> Iterator[State]:
         """Rounds from a state on; yields the state after each, to be shown or kept."""
         if not records:
             raise ParameterError("an ensemble needs at least one teacher")
@@ -193,7 +193,7 @@ class TogetherTrainer:
                 self._check_progress(state)
             yield state
 
-    def _round(self, records: Sequence[Records], state: State) -> State:
+    def _round(self, records: Sequence[LocalRecords], state: State) -> State:
         number = state.done
         tasks = (self._task(place, part, state) for place, part in enumerate(records))
         results: dict[int, LocalResult] = {
@@ -238,7 +238,7 @@ class TogetherTrainer:
         # The mean of the c_i is this, so c needs no message of its own.
         return replace(after, theta=theta, own=own, common=-mean / length)
 
-    def _task(self, place: int, part: Records, state: State) -> LocalTask:
+    def _task(self, place: int, part: LocalRecords, state: State) -> LocalTask:
         settings = self.settings
         seed = self._seed(state.done + 1, place)
         return LocalTask(

@@ -13,12 +13,12 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.ensemble import Ensemble, problems_of
 from ballotine.teachers.train import Teacher, TeacherTask, constant_model
-from ballotine.teachers.ttac.checkpoint import Checkpoint
-from ballotine.teachers.ttac.local import Records
+from ballotine.teachers.ttac.checkpoint import RoundsCheckpoint
+from ballotine.teachers.ttac.local import LocalRecords
 from ballotine.teachers.ttac.network import TrainedNetwork
 from ballotine.teachers.ttac.private import PrivateRounds
 from ballotine.teachers.ttac.rounds import State, Together, TogetherTrainer
-from ballotine.types import IntArray, Table
+from ballotine.types import IntArray, Matrix
 
 BROKEN = "DivergedError: this teacher's weights are no numbers; use a smaller step_size"
 
@@ -41,11 +41,11 @@ class TtacTrainer:
     secret: bytes
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
     release: PrivateRounds | None = None
-    checkpoint: Checkpoint | None = None
+    checkpoint: RoundsCheckpoint | None = None
 
     def train(
         self,
-        X: Table,
+        X: Matrix,
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
@@ -56,7 +56,7 @@ class TtacTrainer:
             raise DataError(f"classes must be numbers from 0 to {self.classes - 1}")
         if self.release is not None:
             _require_one_teacher_each(partition)
-        records = [Records(X[group], y[group]) for group in partition.groups]
+        records = [LocalRecords(X[group], y[group]) for group in partition.shares]
         trainer = TogetherTrainer(
             self.settings, self.classes, self.secret, self.engine, self.release
         )
@@ -78,7 +78,7 @@ class TtacTrainer:
         text = f"ballotine/ttac/1\0{n_teachers}\0{self.classes}\0{self.settings.describe()}\0"
         return hashlib.sha256(text.encode() + self.secret).digest()
 
-    def _own_checkpoint(self, n_teachers: int) -> Checkpoint | None:
+    def _own_checkpoint(self, n_teachers: int) -> RoundsCheckpoint | None:
         """The checkpoint of this training alone.
 
         A state of rounds without noise must never be taken for one of private rounds.
@@ -109,7 +109,7 @@ class TtacTrainer:
 
 def _require_one_teacher_each(partition: Partition) -> None:
     """A record in several teachers would move the sum more than rounds are charged for."""
-    places = np.concatenate(partition.groups)
+    places = np.concatenate(partition.shares)
     if len(np.unique(places)) < len(places):
         raise ParameterError(
             "private rounds need every record in one teacher only; records that are taught "

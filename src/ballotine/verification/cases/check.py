@@ -18,7 +18,7 @@ from ballotine.verification.cases.gnmax import SCALABLE
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckedVote:
     """One check; `reach` is how far one record can move the largest count."""
 
     top: float
@@ -27,28 +27,28 @@ class Check:
     reach: float = 1.0
 
 
-def truth(check: Check, orders: Points) -> Truth:
+def truth(check: CheckedVote, orders: Points) -> Truth:
     """The exact two-sided cost, by the oracle."""
     return bits.threshold(check.top, check.threshold, check.sigma, orders, check.reach)
 
 
-def every(effort: Effort) -> Iterator[Check]:
+def every(effort: Effort) -> Iterator[CheckedVote]:
     """Counts from far below to far above the level, several weights and noises."""
     step = 0.5 if effort.quick else 0.2
     for sigma in (0.7, 3.0, 20.0):
         for reach in (0.3, 1.0, 20.0) if effort.quick else (0.3, 0.5, 1.0, 2.0, 5.0, 20.0):
             span = 6.0 * sigma + 2.0 * reach
             for shift in np.arange(-span, span, step * sigma):
-                yield Check(round(500.0 + float(shift), 6), 500.0, sigma, reach)
+                yield CheckedVote(round(500.0 + float(shift), 6), 500.0, sigma, reach)
     draw = effort.draws("check")
     for _ in range(effort.number(200)):
         top, level = draw.uniform(0.0, 500.0, 2).round(1)
         sigma = round(10.0 ** draw.uniform(0.5, 2.5), 2)
         reach = round(10.0 ** draw.uniform(-0.5, 1.3), 2)
-        yield Check(float(top), float(level), float(sigma), float(reach))
+        yield CheckedVote(float(top), float(level), float(sigma), float(reach))
 
 
-def rounded_truth(check: Check, orders: Points) -> Truth:
+def rounded_truth(check: CheckedVote, orders: Points) -> Truth:
     """The cost of a check on the rounded count."""
     before, moved = np.round(check.top), np.round(check.top + check.reach)
     laws = [bits.log_bit((count - check.threshold) / check.sigma) for count in (before, moved)]
@@ -57,14 +57,14 @@ def rounded_truth(check: Check, orders: Points) -> Truth:
     )
 
 
-def fractions(_: Effort) -> Iterator[Check]:
+def fractions(_: Effort) -> Iterator[CheckedVote]:
     """A vote of weight 0.1 that carries the count over a half."""
-    yield Check(60.45, 80.0, 15.0, 0.1)
-    yield Check(5.45, 8.0, 0.5, 0.1)
+    yield CheckedVote(60.45, 80.0, 15.0, 0.1)
+    yield CheckedVote(5.45, 8.0, 0.5, 0.1)
 
 
 @lru_cache(maxsize=1 << 13)
-def exact_cost(check: Check, orders: Points) -> FloatArray:
+def exact_cost(check: CheckedVote, orders: Points) -> FloatArray:
     """The exact cost that ships."""
     return exact.threshold(check.top, check.threshold, orders, check.sigma, check.reach).ravel()
 

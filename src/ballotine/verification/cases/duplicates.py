@@ -11,7 +11,7 @@ from ballotine.types import FloatArray
 from ballotine.verification.accuracy import accuracy
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases import check, confident
-from ballotine.verification.cases.check import Check
+from ballotine.verification.cases.check import CheckedVote
 from ballotine.verification.cases.confident import Confident
 from ballotine.verification.cases.gnmax import exact_cost, published_cost, theorem6_cost, truth
 from ballotine.verification.cases.weights import INDIVIDUALIZED
@@ -41,12 +41,12 @@ def confident_every(effort: Effort) -> Iterator[Confident]:
                 yield Confident(tally, 2.0, share * sum(tally), 3.0, teachers=2)
 
 
-def checks(effort: Effort) -> Iterator[Check]:
+def checks(effort: Effort) -> Iterator[CheckedVote]:
     """Two and three teachers move the largest count by two and three."""
     for one in check.every(effort):
         if one.reach == 1.0:
             for teachers in (2.0, 3.0):
-                yield Check(one.top, one.threshold, one.sigma, teachers)
+                yield CheckedVote(one.top, one.threshold, one.sigma, teachers)
 
 
 def apart(_: Effort) -> Iterator[Vote]:

@@ -22,7 +22,7 @@ THRESHOLD_SHARE, THRESHOLD_NOISE = 0.6, 2.0
 
 
 @dataclass(frozen=True)
-class Ensemble:
+class EnvelopeCase:
     """So many teachers and classes, and noise."""
 
     teachers: int
@@ -38,14 +38,14 @@ class Covered:
     sigma: float
 
     @property
-    def ensemble(self) -> Ensemble:
+    def ensemble(self) -> EnvelopeCase:
         """Who voted."""
-        return Ensemble(int(sum(self.tally)), len(self.tally), self.sigma)
+        return EnvelopeCase(int(sum(self.tally)), len(self.tally), self.sigma)
 
 
-SMALL = (Ensemble(9, 3, 2.0),)
-MEDIUM = (Ensemble(8, 4, 2.0), Ensemble(8, 2, 2.0), Ensemble(12, 4, 4.0))
-LARGE = Ensemble(50, 10, 10.0)
+SMALL = (EnvelopeCase(9, 3, 2.0),)
+MEDIUM = (EnvelopeCase(8, 4, 2.0), EnvelopeCase(8, 2, 2.0), EnvelopeCase(12, 4, 4.0))
+LARGE = EnvelopeCase(50, 10, 10.0)
 
 
 def every(effort: Effort) -> Iterator[Covered]:
@@ -65,12 +65,12 @@ def every(effort: Effort) -> Iterator[Covered]:
 
 
 @lru_cache(maxsize=256)
-def _gnmax(ensemble: Ensemble, order: float) -> FloatArray:
+def _gnmax(ensemble: EnvelopeCase, order: float) -> FloatArray:
     return envelope.gnmax(ensemble.teachers, ensemble.classes, order, ensemble.sigma)
 
 
 @lru_cache(maxsize=256)
-def _confident(ensemble: Ensemble, order: float) -> FloatArray:
+def _confident(ensemble: EnvelopeCase, order: float) -> FloatArray:
     return envelope.confident_gnmax(
         ensemble.teachers,
         ensemble.classes,

@@ -27,7 +27,7 @@ SIGMA = 2.0
 
 
 @dataclass(frozen=True)
-class LabelChecks:
+class CheckedLabels:
     """The ballots of one query, with the threshold and noise of its checks."""
 
     labels: int
@@ -44,7 +44,7 @@ class LabelChecks:
 
 
 @lru_cache(maxsize=1 << 13)
-def truth(query: LabelChecks, orders: Points) -> Truth:
+def truth(query: CheckedLabels, orders: Points) -> Truth:
     """The exact two-sided cost of the checks of all labels, by the oracle."""
     poll = query.poll
     return poll_cost(
@@ -52,7 +52,7 @@ def truth(query: LabelChecks, orders: Points) -> Truth:
     )
 
 
-def whole_truth(query: LabelChecks, orders: Points) -> Truth:
+def whole_truth(query: CheckedLabels, orders: Points) -> Truth:
     """The cost of checks and answers together."""
     poll = query.poll
     check = check_bits(poll.electorate, query.threshold, query.sigma_threshold)
@@ -60,37 +60,37 @@ def whole_truth(query: LabelChecks, orders: Points) -> Truth:
     return poll_cost(poll, checked_answers(check, answer), orders)
 
 
-def every(effort: Effort, mechanism: str) -> Iterator[LabelChecks]:
+def every(effort: Effort, mechanism: str) -> Iterator[CheckedLabels]:
     """Small polls with levels below, at and above what the counts can reach; two large camps."""
     clippings = clippings_of(mechanism, effort)
     for clipping, (labels, cast) in itertools.product(clippings, small_casts(effort.quick)):
         teachers = sum(number for _, number in cast)
         for level in (0.6 * teachers, 1.0 * teachers):
-            yield LabelChecks(labels, cast, level, 0.6, clipping.tau, clipping.norm)
+            yield CheckedLabels(labels, cast, level, 0.6, clipping.tau, clipping.norm)
     # Close to the level under much noise, and far from it under little.
     fixed = ((40, 40.0, 10.0), (42, 50.0, 0.6))
     for clipping, size, (crowd, level, noise) in itertools.product(clippings, (1, 3, 10), fixed):
         camps = ((tuple(range(size)), crowd), (tuple(range(size, 2 * size)), 50 - crowd))
-        yield LabelChecks(20, camps, level, noise, clipping.tau, clipping.norm)
+        yield CheckedLabels(20, camps, level, noise, clipping.tau, clipping.norm)
 
 
 # The ballots make no difference to it, so it is asked for once.
 _tight_check = lru_cache(maxsize=1 << 12)(multilabel.tight_check)
 
 
-def gaussian_cost(query: LabelChecks, orders: Points) -> FloatArray:
+def gaussian_cost(query: CheckedLabels, orders: Points) -> FloatArray:
     """The joint cost of the noisy counts."""
     return multilabel.joint_check(
         orders, query.sigma_threshold, query.labels, query.tau, query.norm
     )
 
 
-def tight_cost(query: LabelChecks, orders: Points) -> FloatArray:
+def tight_cost(query: CheckedLabels, orders: Points) -> FloatArray:
     """The joint cost of the released bits."""
     return _tight_check(orders, query.sigma_threshold, query.labels, query.tau, query.norm)
 
 
-def data_dependent_cost(query: LabelChecks, orders: Points) -> FloatArray:
+def data_dependent_cost(query: CheckedLabels, orders: Points) -> FloatArray:
     """The joint cost of the released bits at these counts."""
     poll = query.poll
     return multilabel.check_data_dependent(
@@ -104,7 +104,7 @@ def data_dependent_cost(query: LabelChecks, orders: Points) -> FloatArray:
     ).ravel()
 
 
-def whole_cost(query: LabelChecks, orders: Points) -> FloatArray:
+def whole_cost(query: CheckedLabels, orders: Points) -> FloatArray:
     """Checks and answers, each in the worst case."""
     answer = multilabel.tight(orders, SIGMA, query.labels, query.tau, query.norm)
     cost: FloatArray = tight_cost(query, orders) + answer

@@ -24,7 +24,7 @@ from ballotine.verification.accuracy import accuracy
 from ballotine.verification.case import AnyCase, Axis, Case, Effort, Points
 from ballotine.verification.elections import (
     VARIANTS,
-    Clipping,
+    ClippingCase,
     Election,
     fixed_camps,
     random_camps,
@@ -32,10 +32,10 @@ from ballotine.verification.elections import (
 )
 
 MULTI_WINNER = "Private Multi-Winner Voting"
-CLIPPINGS: dict[str, tuple[Clipping, ...]] = {
-    "binary": (Clipping(None, "l2"),),
-    "tau-l2": tuple(Clipping(tau, "l2") for tau in (0.8, 1.0, 1.8)),
-    "tau-l1": tuple(Clipping(tau, "l1") for tau in (0.8, 1.0, 3.4)),
+CLIPPINGS: dict[str, tuple[ClippingCase, ...]] = {
+    "binary": (ClippingCase(None, "l2"),),
+    "tau-l2": tuple(ClippingCase(tau, "l2") for tau in (0.8, 1.0, 1.8)),
+    "tau-l1": tuple(ClippingCase(tau, "l1") for tau in (0.8, 1.0, 3.4)),
 }
 FACTORS = {"complement": "2αΔ²/σ²", "both": "αΔ²/σ²", "half": "αΔ²/(2σ²)"}
 SOURCES = {
@@ -108,7 +108,7 @@ def data_dependent_cost(election: Election, orders: Points) -> FloatArray:
     ).ravel()
 
 
-def clippings_of(mechanism: str, effort: Effort) -> tuple[Clipping, ...]:
+def clippings_of(mechanism: str, effort: Effort) -> tuple[ClippingCase, ...]:
     """The ways to clip that are tried."""
     return CLIPPINGS[mechanism][-2:] if effort.quick else CLIPPINGS[mechanism]
 

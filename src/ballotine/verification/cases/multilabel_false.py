@@ -10,7 +10,7 @@ from ballotine.privacy import multilabel, published
 from ballotine.types import FloatArray
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases import label_checks
-from ballotine.verification.cases.label_checks import LabelChecks
+from ballotine.verification.cases.label_checks import CheckedLabels
 from ballotine.verification.cases.multilabel import MULTI_WINNER, truth
 from ballotine.verification.elections import Cast, Election
 
@@ -44,10 +44,10 @@ def few_uncertain_labels(_: Effort) -> Iterator[Election]:
     yield Election(20, camps(1, 18), 3.0, "both", 1.0, "l2")
 
 
-def six_checks(_: Effort) -> Iterator[LabelChecks]:
+def six_checks(_: Effort) -> Iterator[CheckedLabels]:
     """Six labels close to the threshold at once."""
-    yield LabelChecks(6, camps(3, 26), 26.0, 10.0, None, "l2")
-    yield LabelChecks(6, camps(3, 26), 40.0, 10.0, None, "l2")
+    yield CheckedLabels(6, camps(3, 26), 26.0, 10.0, None, "l2")
+    yield CheckedLabels(6, camps(3, 26), 40.0, 10.0, None, "l2")
 
 
 def binary_claim(election: Election, orders: Points) -> FloatArray:

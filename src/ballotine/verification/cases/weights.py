@@ -11,7 +11,7 @@ from ballotine.types import FloatArray
 from ballotine.verification.accuracy import accuracy
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases import check
-from ballotine.verification.cases.check import Check
+from ballotine.verification.cases.check import CheckedVote
 from ballotine.verification.cases.gnmax import exact_cost, published_cost, theorem6_cost, truth
 from ballotine.verification.configurations import Vote, small_tallies
 from ballotine.verification.printed import error_bound
@@ -44,10 +44,10 @@ def every(effort: Effort) -> Iterator[Vote]:
         yield Vote(tuple(float(count) for count in counts), sigma, weight)
 
 
-def heavy_checks(_: Effort) -> Iterator[Check]:
+def heavy_checks(_: Effort) -> Iterator[CheckedVote]:
     """A teacher of weight 4 whose check is charged as if it counted once."""
-    yield Check(150.0, 200.0, 50.0, 4.0)
-    yield Check(200.0, 200.0, 50.0, 4.0)
+    yield CheckedVote(150.0, 200.0, 50.0, 4.0)
+    yield CheckedVote(200.0, 200.0, 50.0, 4.0)
 
 
 def heavy_votes(_: Effort) -> Iterator[Vote]:

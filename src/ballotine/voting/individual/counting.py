@@ -13,7 +13,7 @@ from ballotine.voting.tally import cells_of
 
 
 @dataclass(frozen=True)
-class Table:
+class VotingBlock:
     """Teachers whose votes count alike: so many of them vote, each with this weight."""
 
     teachers: Teachers
@@ -24,24 +24,24 @@ class Table:
 def count(
     ballots: IntArray,
     classes: int,
-    tables: Sequence[Table],
+    blocks: Sequence[VotingBlock],
     votes: Mapping[Teachers, BoolArray],
 ) -> FloatArray:
-    """Count the ballots of each table, whole votes first: weights enter once per class.
+    """Count the ballots of each block, whole votes first: weights enter once per class.
 
     Args:
         ballots: class numbers, shape (queries, teachers).
         classes: how many classes there are.
-        tables: who is counted, and with which weight.
-        votes: which teachers of a table vote on which query, where they take turns.
+        blocks: who is counted, and with which weight.
+        votes: which teachers of a block vote on which query, where they take turns.
 
     Returns:
         Weighted counts, shape (queries, classes).
     """
     cells, queries = cells_of(ballots, classes), len(ballots)
     totals = np.zeros(queries * classes)
-    for table in tables:
-        own = cells[:, list(table.teachers)]
-        cast = own[votes[table.teachers]] if table.teachers in votes else own.ravel()
-        totals += table.weight * np.bincount(cast, minlength=queries * classes)
+    for block in blocks:
+        own = cells[:, list(block.teachers)]
+        cast = own[votes[block.teachers]] if block.teachers in votes else own.ravel()
+        totals += block.weight * np.bincount(cast, minlength=queries * classes)
     return totals.reshape(queries, classes)

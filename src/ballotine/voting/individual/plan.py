@@ -12,11 +12,11 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.data.partition.by_group import deal_apart, deal_copies
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger.charge import EVERYONE, Charge, Share
+from ballotine.ledger.charge import EVERYONE, Charge, GroupCharge
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import BoolArray, IntArray
-from ballotine.voting.individual.counting import Table, count
+from ballotine.voting.individual.counting import VotingBlock, count
 from ballotine.voting.individual.exhaustion import Exhaustion, aligned, exhaustion
 from ballotine.voting.individual.tiers import check_groups
 from ballotine.voting.mechanism import Mechanism
@@ -114,12 +114,12 @@ class Plan:
     @property
     def voters(self) -> int:
         """How many teachers vote on each query."""
-        return sum(table.voters for table in self._tables())
+        return sum(block.voters for block in self._blocks())
 
     @property
     def votes(self) -> float:
         """What all ballots on one query weigh together."""
-        return sum(table.voters * table.weight for table in self._tables())
+        return sum(block.voters * block.weight for block in self._blocks())
 
     @property
     def standard(self) -> bool:
@@ -176,14 +176,14 @@ class Plan:
             return self._counted(votes, classes)
         if votes.ndim < 2 or votes.shape[1] != self.teachers:
             raise DataError(f"ballots need the shape (queries, {self.teachers})")
-        if self._tables() == (Table(tuple(range(self.teachers)), self.teachers, 1.0),):
+        if self._blocks() == (VotingBlock(tuple(range(self.teachers)), self.teachers, 1.0),):
             return self.mechanism.tally(votes, classes)
         cast = {
             g.teachers: self.votes_at(g.name, turns, len(votes))
             for g in self.groups
             if g.takes_turns
         }
-        return Tallies(count(votes, classes, self._tables(), cast))
+        return Tallies(count(votes, classes, self._blocks(), cast))
 
     def _counted(self, tallies: Tallies, classes: int) -> Tallies:
         if not self.standard:
@@ -273,16 +273,18 @@ class Plan:
     def __str__(self) -> str:
         return self.table()
 
-    def _share(self, group: GroupPlan, classes: int) -> Share:
+    def _share(self, group: GroupPlan, classes: int) -> GroupCharge:
         events = self.mechanism.events(classes, group.reach)
         if not group.takes_turns:
-            return Share(events)
-        return Share(events, group.voters, len(group.teachers))
+            return GroupCharge(events)
+        return GroupCharge(events, group.voters, len(group.teachers))
 
-    def _tables(self) -> tuple[Table, ...]:
+    def _blocks(self) -> tuple[VotingBlock, ...]:
         """Teachers that are counted together; groups with the same teachers sit together."""
-        tables = {g.teachers: Table(g.teachers, g.voters, g.reach.weight) for g in self.groups}
-        return tuple(tables.values())
+        blocks = {
+            g.teachers: VotingBlock(g.teachers, g.voters, g.reach.weight) for g in self.groups
+        }
+        return tuple(blocks.values())
 
     def _check_numbers(self, groups: IntArray) -> None:
         check_groups(groups, len(self.names))

@@ -14,7 +14,7 @@ from ballotine.privacy.reach import Reach
 from ballotine.types import IntArray
 from ballotine.voting.individual.levels import Budgets, Pairs, as_pairs
 from ballotine.voting.individual.plan import GroupPlan, Plan
-from ballotine.voting.individual.setting import Setting
+from ballotine.voting.individual.setting import SchemeSetting
 from ballotine.voting.individual.tiers import Tier, check_records, seated, tiers_of, tiers_on
 from ballotine.voting.mechanism import Mechanism
 
@@ -95,7 +95,7 @@ class Apart(Scheme):
         """
         check_records(self.pairs, records, teachers)
         tiers = seated(tiers_of(self.pairs, records), teachers)
-        return self._planned(tiers, Setting(mechanism, classes, delta))
+        return self._planned(tiers, SchemeSetting(mechanism, classes, delta))
 
     def plan_for(
         self,
@@ -115,9 +115,9 @@ class Apart(Scheme):
             delta: the δ of every group's budget.
         """
         tiers = tiers_on(partition, groups, self.budgets)
-        return self._planned(tiers, Setting(mechanism, classes, delta))
+        return self._planned(tiers, SchemeSetting(mechanism, classes, delta))
 
-    def _planned(self, tiers: Sequence[Tier], setting: Setting) -> Plan:
+    def _planned(self, tiers: Sequence[Tier], setting: SchemeSetting) -> Plan:
         groups = [
             GroupPlan(name, tier.epsilon, number, tier.teachers, reach, voters)
             for tier, (reach, voters) in zip(tiers, self._parts(tiers, setting), strict=True)
@@ -134,7 +134,7 @@ class Apart(Scheme):
         )
 
     @abstractmethod
-    def _parts(self, tiers: Sequence[Tier], setting: Setting) -> list[Part]:
+    def _parts(self, tiers: Sequence[Tier], setting: SchemeSetting) -> list[Part]:
         """What the teachers of each tier do."""
 
 

@@ -21,7 +21,7 @@ from ballotine.voting.mechanism import Mechanism
 
 
 @dataclass(frozen=True)
-class Setting:
+class SchemeSetting:
     """A mechanism, the number of classes it chooses from, and the δ of every promise."""
 
     mechanism: Mechanism

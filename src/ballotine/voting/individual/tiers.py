@@ -100,12 +100,12 @@ def smallest_budgets(partition: Partition, groups: IntArray, budgets: Budgets) -
     """
     epsilons = np.array([epsilon for _, epsilon in as_pairs(budgets)])
     check_groups(groups, len(epsilons))
-    held = np.concatenate(partition.groups)
+    held = np.concatenate(partition.shares)
     if len(np.unique(held)) != len(held):
         raise DataError("a record that several teachers hold has no single teacher's budget")
-    if any(len(share) == 0 for share in partition.groups):
+    if any(len(share) == 0 for share in partition.shares):
         raise DataError("a teacher without records has no budget")
-    strictest = [groups[share[np.argmin(epsilons[groups[share]])]] for share in partition.groups]
+    strictest = [groups[share[np.argmin(epsilons[groups[share]])]] for share in partition.shares]
     numbers = np.array(strictest, dtype=np.int64)
     if np.any(np.isinf(epsilons[numbers])):
         raise DataError(
@@ -125,7 +125,7 @@ def tiers_on(partition: Partition, groups: IntArray, budgets: Budgets) -> tuple[
     leads = smallest_budgets(partition, groups, budgets)
     epsilons = np.array([epsilon for _, epsilon in pairs])
     counts: IntArray = np.zeros(len(pairs), dtype=np.int64)
-    for share, lead in zip(partition.groups, leads, strict=True):
+    for share, lead in zip(partition.shares, leads, strict=True):
         own = groups[share]
         kept = np.where(epsilons[own] == epsilons[lead], own, lead)
         counts += np.bincount(kept, minlength=len(pairs))

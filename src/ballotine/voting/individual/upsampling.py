@@ -13,7 +13,7 @@ from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray
 from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.scheme import Scheme, check_rule
-from ballotine.voting.individual.setting import Setting, allowances, scaled, strength
+from ballotine.voting.individual.setting import SchemeSetting, allowances, scaled, strength
 from ballotine.voting.individual.tiers import Tier, check_records, tiers_of
 from ballotine.voting.mechanism import Mechanism
 
@@ -69,7 +69,7 @@ class Upsampling(Scheme):
             delta: the δ of every group's budget.
         """
         check_records(self.pairs, records, teachers)
-        setting = Setting(mechanism, classes, delta)
+        setting = SchemeSetting(mechanism, classes, delta)
         tiers = tiers_of(self.pairs, records)
         factors = whole_factors(self._ratios([t.epsilon for t in tiers], delta), self.precision)
         if self.rule == "balanced" and len(factors) > 1:
@@ -131,7 +131,7 @@ def _cheapest(
     factors: Sequence[list[int]],
     tiers: Sequence[Tier],
     teachers: int,
-    setting: Setting,
+    setting: SchemeSetting,
     precision: float,
 ) -> list[int]:
     """The first factors that afford as many queries as any of them, within the precision."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, get_args
 
 from ballotine.privacy.reach import ONE_VOTE
 from ballotine.voting.individual.scheme import Apart, Part, check_rule
-from ballotine.voting.individual.setting import Setting
+from ballotine.voting.individual.setting import SchemeSetting
 from ballotine.voting.individual.tiers import Tier
 
 TurnRule = Literal["balanced", "quadratic", "quartic"]
@@ -46,7 +46,7 @@ class Vanishing(Apart):
         super().__post_init__()
         check_rule(self.rule, get_args(TurnRule))
 
-    def _parts(self, tiers: Sequence[Tier], setting: Setting) -> list[Part]:
+    def _parts(self, tiers: Sequence[Tier], setting: SchemeSetting) -> list[Part]:
         # Rounded down, so that no budget ends before the largest one.
         shares = self._participation([tier.epsilon for tier in tiers], setting)
         return [
@@ -54,7 +54,7 @@ class Vanishing(Apart):
             for share, tier in zip(shares, tiers, strict=True)
         ]
 
-    def _participation(self, epsilons: Sequence[float], setting: Setting) -> list[float]:
+    def _participation(self, epsilons: Sequence[float], setting: SchemeSetting) -> list[float]:
         if self.rule == "balanced":
             votes = [math.floor(setting.afforded(epsilon)) for epsilon in epsilons]
             return [number / max(1, *votes) for number in votes]

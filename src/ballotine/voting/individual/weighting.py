@@ -11,7 +11,7 @@ import numpy as np
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray
 from ballotine.voting.individual.scheme import Apart, Part, check_rule
-from ballotine.voting.individual.setting import Setting, strength
+from ballotine.voting.individual.setting import SchemeSetting, strength
 from ballotine.voting.individual.tiers import Tier
 
 WeightRule = Literal["balanced", "data-independent", "proportional"]
@@ -43,7 +43,7 @@ class Weighting(Apart):
         super().__post_init__()
         check_rule(self.rule, get_args(WeightRule))
 
-    def _parts(self, tiers: Sequence[Tier], setting: Setting) -> list[Part]:
+    def _parts(self, tiers: Sequence[Tier], setting: SchemeSetting) -> list[Part]:
         teachers = np.array([len(tier.teachers) for tier in tiers])
         if self.rule == "proportional":
             weights = np.array([tier.epsilon for tier in tiers])
@@ -57,7 +57,7 @@ class Weighting(Apart):
 
 
 def _balanced(
-    weights: FloatArray, teachers: FloatArray, tiers: Sequence[Tier], setting: Setting
+    weights: FloatArray, teachers: FloatArray, tiers: Sequence[Tier], setting: SchemeSetting
 ) -> FloatArray:
     """Weights with which every tier affords as many queries as any other.
 

@@ -31,7 +31,7 @@ from ballotine.errors import ParameterError
 from ballotine.privacy import multilabel, published
 from ballotine.privacy.exact.divergence import Laws, bounds
 from ballotine.privacy.exact.laws import log_ndtr_change
-from ballotine.privacy.multilabel.bits import Release
+from ballotine.privacy.multilabel.bits import LabelRelease
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.multilabel.ballots import Clipping
 
@@ -39,7 +39,7 @@ _WIDEST = 1e6
 
 
 @dataclass(frozen=True)
-class Check:
+class LabelCheck:
     """The confident check of every label: max(V¹, V⁰) + N(0, σ²) ≥ T."""
 
     threshold: float
@@ -55,7 +55,7 @@ class LabelCosts:
     sigma: float
     clipping: Clipping
     variant: multilabel.Variant
-    check: Check | None
+    check: LabelCheck | None
 
     def exact(self, counts: FloatArray) -> FloatArray:
         """The cost of all that a query may release, whatever was answered."""
@@ -101,7 +101,7 @@ class LabelCosts:
         most = float(self.clipping.scales(1)[1])
         return published.gnmax_data_dependent(both, self.orders, each, most)
 
-    def _checked(self, labels: int, check: Check) -> CheckedRelease:
+    def _checked(self, labels: int, check: LabelCheck) -> CheckedRelease:
         if self.teachers > _WIDEST * min(self.sigma, check.sigma):
             raise ParameterError(
                 "the noise is too small against the counts: double precision cannot tell how "
@@ -125,10 +125,10 @@ class LabelCosts:
 
 
 @dataclass(frozen=True)
-class CheckedRelease(Release):
+class CheckedRelease(LabelRelease):
     """Bits of labels that are released only where the label passes its check."""
 
-    check: Check
+    check: LabelCheck
 
     def _rates(self, counts: FloatArray) -> FloatArray:
         """Return r of `bits` for each power, direction, sign of the move, count and order."""

@@ -37,7 +37,7 @@ from ballotine.voting.mechanism import (
     require_threshold,
 )
 from ballotine.voting.multilabel.ballots import Clipping, LabelTallies
-from ballotine.voting.multilabel.costs import Check, LabelCosts
+from ballotine.voting.multilabel.costs import LabelCheck, LabelCosts
 from ballotine.voting.multilabel.dependencies import Dependencies
 from ballotine.voting.tally import Tallies
 
@@ -79,11 +79,11 @@ class LabelVoting(Mechanism):
         return () if self.check is None else ((self.check.threshold, self.check.sigma),)
 
     @property
-    def check(self) -> Check | None:
+    def check(self) -> LabelCheck | None:
         """The check of every label, if there is one."""
         if self.threshold is None or self.sigma_threshold is None:
             return None
-        return Check(self.threshold, self.sigma_threshold)
+        return LabelCheck(self.threshold, self.sigma_threshold)
 
     @property
     @abstractmethod
@@ -187,7 +187,7 @@ class LabelVoting(Mechanism):
     def _bits(self, labels: int) -> Event:
         return LabelBits(self.sigma, labels, self.clipping.tau, self.clipping.norm, self.variant)
 
-    def _checks(self, check: Check, labels: int) -> Event:
+    def _checks(self, check: LabelCheck, labels: int) -> Event:
         return LabelChecks(check.sigma, labels, self.clipping.tau, self.clipping.norm)
 
     def _asked(self, answers: IntArray) -> BoolArray:
