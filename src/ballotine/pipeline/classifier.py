@@ -177,7 +177,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         session = self._answering(keys)
         self._own().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
-        if session.rules.mode is Mode.FIXED:
+        if session.is_whole(keys):  # fewer of them may be asked again
             session.publish([X[np.unique(first_places(keys))]])
         return answers
 

@@ -234,14 +234,13 @@ def vote(
             chunk=CHUNK,
         )
         parts = [
-            session.answer(rows, _keys(int(rows[0]), len(rows)), advance).labels
-            for rows in _shown(votes, shown)
+            session.answer(rows, _keys_of(rows), advance).labels for rows in _shown(votes, shown)
         ]
         answers = Answers(np.concatenate(parts), session.names)
         if not answers.asked.any():
             raise session.refusal()
         if rules.mode is Mode.FIXED:
-            session.publish(_shown(votes, shown))
+            session.publish(_shown(votes, shown), _keys_of)
         with book.snapshot():  # others may write: guarantee and anchor are of one moment
             guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
             return answers, guarantee, book.head()
@@ -254,6 +253,10 @@ def _shown(votes: SavedVotes, shown: _Shown) -> Iterator[IntArray]:
         shown.show(start, chunk)
         yield np.arange(start, start + len(chunk))
         start += len(chunk)
+
+
+def _keys_of(rows: Table) -> list[bytes]:
+    return _keys(int(rows[0]), len(rows))
 
 
 def _keys(start: int, number: int) -> list[bytes]:
