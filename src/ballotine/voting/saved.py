@@ -7,7 +7,7 @@ a row of a file: the same file always gets the same answers, another file new on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +133,10 @@ class SavedVotes:
             )
         sums: set[int] = set()
         rows = 0
-        for chunk in self.chunks():
+        # Whoever asks one row of many still shows whether rows have the same sum.
+        alone = self.queries == 1 and not self.tallies
+        shown = replace(self, queries=2) if alone else self
+        for chunk in shown.chunks():
             if isinstance(chunk, Tallies):
                 if published:
                     require_publishable(chunk, self.teachers)
