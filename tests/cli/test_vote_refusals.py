@@ -250,8 +250,9 @@ class TestTallies:
             (("counts.npy", "--classes", "3"), 3, "numbers above 2"),
             (("counts.npy", "--classes", "16"), 3, "all rows have the same sum"),
             (("few.npy", "--classes", "3"), 3, "all rows have the same sum"),
+            (("few.npy", "--classes", "3", "--queries", "1"), 3, "all rows have the same sum"),
         ],
-        ids=["counts", "ballots", "above", "sums", "few"],
+        ids=["counts", "ballots", "above", "sums", "few", "the first of few"],
     )
     def test_are_not_taken_for_ballots(
         self, ballotine: Command, tmp_path: Path, arguments: tuple[str, ...], code: int, word: str

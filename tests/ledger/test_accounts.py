@@ -35,7 +35,7 @@ def test_ensembles_that_take_turns_add_up(fits: list[int]) -> None:
     ledger = Ledger.open(None, LOOSE)
     total = np.zeros_like(ORDERS)
     for fit, number in enumerate(fits):
-        ask(ledger, number, 100 * fit, bound(TURNS, ensemble=f"fit {fit}"))
+        ask(ledger, number, 100 * fit, bound(TURNS, ensemble=f"fit {fit}", groups="g"))
         votes = Counter((2 * turn + place) % 5 for turn in range(number) for place in range(2))
         total = total + max(votes.values()) * (CHECK.cost(ORDERS) + LIGHT.cost(ORDERS))
     account = ledger.spending().accounts["high"]
@@ -62,6 +62,19 @@ def test_records_that_may_have_changed_groups_are_charged_the_dearest() -> None:
     heavy: Event = dict(PLAIN.shares)["low"].events[1]
     for account in ledger.spending().accounts.values():
         assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 10, heavy: 10}))
+    assert "stayed in its group" in ledger.spending().doubted
+    verify(ledger)
+
+
+def test_where_nobody_told_the_groups_another_ensemble_is_charged_the_dearest() -> None:
+    """The ledger does not trust what it is not told."""
+    ledger = Ledger.open(None, LOOSE)
+    for ensemble, start in (("one", 0), ("one", 100), ("two", 200)):
+        assert not ledger.spending().doubted
+        ask(ledger, 4, start, bound(PLAIN, ensemble=ensemble))
+    heavy: Event = dict(PLAIN.shares)["low"].events[1]
+    for account in ledger.spending().accounts.values():
+        assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 12, heavy: 12}))
     assert "stayed in its group" in ledger.spending().doubted
     verify(ledger)
 

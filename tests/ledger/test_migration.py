@@ -24,7 +24,7 @@ from ballotine.privacy.guarantee import Budget, Kind, round_up
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray
 from ballotine.voting import GNMax, Plan, Rules
-from ballotine.voting.promise import UNTOLD_SEEDS, guarantee_of
+from ballotine.voting.promise import NOT_ADAPTIVE, UNTOLD_REFUSALS, UNTOLD_SEEDS, guarantee_of
 from tests.conftest import Command
 from tests.ledger.conftest import BUDGET, all_of, answer, bound, queries
 
@@ -241,6 +241,16 @@ def test_nobody_knows_whether_version_0_1_had_a_seed(old: Path) -> None:
         guarantee = guarantee_of(ledger, SecureNoise())
     assert UNTOLD_SEEDS in guarantee.assumptions
     assert not guarantee.seeded
+
+
+@each("strict", "rounds", "groups", "turns")
+def test_nobody_knows_whether_version_0_1_refused_a_query(old: Path) -> None:
+    """It would have decided how many were asked: a smaller ε than the ceiling rests on that."""
+    with Ledger.existing(old) as ledger:
+        guarantee = guarantee_of(ledger, SecureNoise())
+        ceiling = ledger.terms.loosest.epsilon
+    assert (UNTOLD_REFUSALS in guarantee.assumptions) == (guarantee.epsilon < ceiling)
+    assert (NOT_ADAPTIVE in guarantee.assumptions) == (guarantee.epsilon < ceiling)
 
 
 @each("fixed", "published")

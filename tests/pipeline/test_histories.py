@@ -296,6 +296,21 @@ class TestClones:
         with pytest.raises(ParameterError, match="cross-validation and grid search"):
             search.fit(X[PRIVATE], Y[PRIVATE])
 
+    @pytest.mark.parametrize("taken", ["random_state", "ledger"])
+    def test_a_clone_from_which_seed_or_ledger_is_taken_is_refused(
+        self, tmp_path: Path, taken: str
+    ) -> None:
+        """As a search does that tries parameters: none of its clones would count the others."""
+        given = {"random_state": 3, "ledger": tmp_path / "l.sqlite"}
+        pate = classifier(teacher=MustNotBeTrained(), **{taken: given[taken]})
+        search = GridSearchCV(pate, {taken: [None]}, cv=2, error_score="raise")
+        with pytest.raises(ParameterError, match="nobody would add the two up"):
+            search.fit(X[PRIVATE], Y[PRIVATE])
+        bare = clone(pate).set_params(**{taken: None})
+        for one in (bare, copy(bare), pickle.loads(pickle.dumps(bare))):
+            with pytest.raises(ParameterError, match="nobody would add the two up"):
+                one.fit(X[PRIVATE], Y[PRIVATE])
+
     def test_searches_of_seeded_experiments_score(self) -> None:
         settings = {"mechanism": GNMax(2.0), "budget": Budget(1e6, DELTA), "random_state": 0}
         search = GridSearchCV(classifier(**settings), {"n_teachers": [10, 20]}, cv=2)

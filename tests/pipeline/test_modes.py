@@ -118,6 +118,25 @@ def test_fixed_rows_are_neither_more_nor_fewer_nor_answered_twice() -> None:
     assert pate.ledger_.head() == head
 
 
+def test_some_of_the_rows_may_be_asked_again_before_an_epsilon_is_published(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pate = fixed()
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "publish", stop)
+        with pytest.raises(KeyboardInterrupt):
+            pate.label(X[PUBLIC])
+    assert pate.label(X[PUBLIC][:10]).asked.all()
+    assert pate.ledger_.spending().statement is None
+    assert pate.guarantee_.kind is not Kind.SANITISED
+    pate.label(X[PUBLIC])
+    assert pate.ledger_.spending().statement is not None
+
+
 def test_a_second_process_keeps_the_plan_of_the_ledger(
     tmp_path: Path, planned: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -234,6 +234,19 @@ def test_another_model_is_another_ensemble() -> None:
     assert len({each.identity for each in [voters, *others]}) == 7
 
 
+def test_who_is_trained_again_has_no_vote_under_the_old_name() -> None:
+    """Else turns of several ensembles would be counted as those of one."""
+    models = trained()
+    voters = FittedModels(models, NAMES)
+    before = voters.ballots(X[PUBLIC])
+    for model in models:
+        model.fit(X[:600], NAMES[(Y[:600] + 1) % 3])
+    models[0] = Says("oak")
+    assert np.array_equal(voters.ballots(X[PUBLIC]), before)
+    assert FittedModels(voters.models, NAMES).identity == voters.identity
+    assert FittedModels(models, NAMES).identity != voters.identity
+
+
 def test_answers_are_paid_once_and_carry_a_guarantee(tmp_path: Path) -> None:
     path, budget = tmp_path / "trees.sqlite", Budget(8.0, 1e-5)
     voters = FittedModels(trained(), NAMES)

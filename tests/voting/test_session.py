@@ -355,6 +355,11 @@ class TestOpening:
         assert session.ledger.spending().asked == 0
 
 
+def named(rows: IntArray) -> list[bytes]:
+    """The keys of these rows."""
+    return [KEYS[row] for row in rows]
+
+
 class TestPublication:
     """The release of an ε is a charge like any other, and passes the same filter."""
 
@@ -373,7 +378,7 @@ class TestPublication:
         session = self.answered(Ledger.open(None, self.rules.promise()))
         terms = session.ledger.terms
         ((_, order),) = terms.orders
-        session.publish([ROWS[:20]])
+        session.publish([ROWS[:20]], named)
         at = np.array([order])
         noise = Publication.from_json(terms.plan).sigma
         answers = 20 * sum(float(event.cost(at)[0]) for event in GNMax(5.0).events(3))
@@ -381,6 +386,20 @@ class TestPublication:
         assert session.ledger.spending().cost(at)[0] == pytest.approx(total, rel=1e-12)
         assert self.converted(total, order) <= terms.loosest.epsilon
         assert self.converted(answers, order) < terms.loosest.epsilon * (1 - 1e-6)
+
+    @pytest.mark.parametrize(
+        "rows", [ROWS[20:40], ROWS[:19], ROWS[:21], np.append(ROWS[:19], 0)],
+        ids=["others", "fewer", "more", "one twice"],
+    )  # fmt: skip
+    def test_it_is_about_the_rows_that_were_fixed_and_no_other(self, rows: IntArray) -> None:
+        """Else an ε of clear votes could be printed for answers to close ones."""
+        session = self.answered(Ledger.open(None, self.rules.promise()))
+        head = session.ledger.head()
+        with pytest.raises(LedgerMismatchError, match="these rows are others"):
+            session.publish([rows], named)
+        assert session.ledger.head() == head
+        session.publish([ROWS[:7], ROWS[7:20]], named)
+        assert session.ledger.spending().statement is not None
 
     def test_it_is_refused_where_the_ceiling_has_no_room_for_it(self) -> None:
         """A ceiling that is just what the answers cost, as others might have left it."""
@@ -392,7 +411,7 @@ class TestPublication:
         session = self.answered(Ledger.open(None, tight))
         head = session.ledger.head()
         with pytest.raises(LedgerError, match="does not allow an ε to be published"):
-            session.publish([ROWS[:20]])
+            session.publish([ROWS[:20]], named)
         assert session.ledger.head() == head
         assert session.ledger.spending().statement is None
         assert session.ledger.spending().guaranteed_epsilon() == pytest.approx(ceiling, rel=1e-6)

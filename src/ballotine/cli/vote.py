@@ -35,7 +35,7 @@ Beside `--out` goes a receipt: the guarantee, the counts, the checksum of the an
 the ledger stood, signed if you have a key (`ballotine key new`). `ballotine ledger verify
 LEDGER --card RECEIPT` holds it against the ledger. Keep it: it finds a ledger that was put back.
 
-Example: `ballotine vote VOTES.npy -m gnmax --sigma 40 --epsilon 2 --delta 1e-5
+Example: `ballotine vote VOTES.npy -m gnmax --sigma 40 --classes 10 --epsilon 2 --delta 1e-5
 --ledger L.sqlite --out answers.npz`
 """
 

@@ -107,6 +107,14 @@ class Ledger(LedgerReader):
         return cls._over(store)
 
     @classmethod
+    def identity_at(cls, path: str | Path) -> str | None:
+        """The name of the ledger at this place, if there is one; nothing is created."""
+        if not SqliteStore.present(Path(path)):
+            return None
+        with cls.existing(path) as ledger:
+            return ledger.identity
+
+    @classmethod
     def _over(cls, store: Store) -> Ledger:
         try:
             return cls(store)

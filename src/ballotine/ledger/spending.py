@@ -248,9 +248,10 @@ class Spending:
 
     def _regroups(self, binding: Binding) -> bool:
         """Whether it is not certain that records are in the groups they were in before."""
-        return not self.doubted and any(
-            known.groups != binding.groups for known in self.bindings.values()
-        )
+        others = [known for known in self.bindings.values() if known != binding]
+        # Where nobody told who is in which group, another account may have other groups.
+        untold = not binding.groups and len(self.accounts) > 1
+        return not self.doubted and any(untold or o.groups != binding.groups for o in others)
 
     def _doubt(self, why: str) -> None:
         self.doubted = why

@@ -81,6 +81,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         random_state: None for secure noise; a seed is for experiments only.
     """
 
+    _cloned = False
+
     def __init__(
         self,
         teacher: Any = None,
@@ -129,6 +131,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             groups: the group of each record, where budgets are individual.
         """
         self.__dict__.pop("ensemble_", None)  # a fit that fails leaves nobody to be asked
+        if self._cloned:  # a search may have taken seed or ledger away since
+            self._require_counted()
         request = self._request()
         if self.together is not None:
             check_network(self.teacher)
@@ -177,7 +181,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         session = self._answering(keys)
         self._own().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
-        if session.rules.mode is Mode.FIXED:
+        if session.is_whole(keys):  # fewer of them may be asked again
             session.publish([X[np.unique(first_places(keys))]])
         return answers
 
@@ -261,14 +265,20 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Seeded experiments may; with a ledger file all clones share it, and its budget.
         """
+        self._require_counted()
+        clone: PateClassifier = _clone_parametrized(self)
+        clone._cloned = True
+        return clone
+
+    def _require_counted(self) -> None:
+        """What a clone releases is added up by a file, or is an experiment."""
         if self.random_state is None and self.ledger is None:
             raise ParameterError(
                 "a clone would spend the budget of these records a second time, and nobody would "
                 "add the two up: give ledger= a file that all clones share, or random_state= a "
-                "seed for experiments (so cross-validation and grid search need one of them)"
+                "seed for experiments (cross-validation and grid search need the seed: each of "
+                "their folds is another data set, and a ledger belongs to one)"
             )
-        clone: PateClassifier = _clone_parametrized(self)
-        return clone
 
     def _request(self) -> Request:
         return Request(

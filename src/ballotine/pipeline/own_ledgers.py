@@ -42,7 +42,7 @@ class OwnLedgers:
                 beginning may go through many ledgers: their guarantees say so.
         """
         if path is not None:
-            self._require_all(_identity_of(Path(path)) if self.released else None, seeded)
+            self._require_all(Ledger.identity_at(path) if self.released else None, seeded)
             return Ledger.open(path, promise, records.fingerprint)
         name = records.fingerprint(b"this object's records")
         known = self.held.get(name)
@@ -66,11 +66,3 @@ class OwnLedgers:
                 "count them; go on with that ledger, or make a new PateClassifier and add the two "
                 "up"
             )
-
-
-def _identity_of(path: Path) -> str | None:
-    """The name of a ledger file, if there is one."""
-    if not path.is_file():
-        return None
-    with Ledger.existing(path) as ledger:
-        return ledger.identity

@@ -257,7 +257,7 @@ class Run:
             if not answers.asked.any():
                 raise session.refusal()
         first = first_places(keys)
-        session.publish([np.unique(first)])
+        session.publish([np.unique(first)], lambda some: [keys[place] for place in some])
         produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers, first))
         counts = Counts.of(answers, first, len(pool))
         log.info("%d queries asked, %d answered", counts.asked, counts.answered)

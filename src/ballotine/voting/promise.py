@@ -45,6 +45,10 @@ UNTOLD_SEEDS = (
     "no answer of version 0.1 in this ledger came from seeded noise: that version did not write "
     "it down"
 )
+UNTOLD_REFUSALS = (
+    "the budget refused no query of version 0.1 in this ledger: that version did not write it "
+    "down; without this, the ceiling enforced by the ledger holds instead"
+)
 FLOATING_POINT = (
     "noise is drawn in floating point; only the winning answer leaves, never a noisy count"
 )
@@ -77,7 +81,8 @@ def guarantee_of(
     if len(spending.accounts) > 1:
         rests_on = (*rests_on, GROUPS_PUBLIC)
     if any(not binding.ensemble for binding in spending.bindings.values()):
-        rests_on = (*rests_on, UNTOLD_SEEDS)
+        untold = (UNTOLD_REFUSALS,) if NOT_ADAPTIVE in rests_on else ()
+        rests_on = (*rests_on, UNTOLD_SEEDS, *untold)
     if conditional and kind is Kind.DATA_INDEPENDENT:
         kind = Kind.CONDITIONAL
     return Guarantee(

@@ -7,7 +7,7 @@ a row of a file: the same file always gets the same answers, another file new on
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +133,10 @@ class SavedVotes:
             )
         sums: set[int] = set()
         rows = 0
-        for chunk in self.chunks():
+        # Whoever asks one row of many still shows whether rows have the same sum.
+        alone = self.queries == 1 and not self.tallies
+        shown = replace(self, queries=2) if alone else self
+        for chunk in shown.chunks():
             if isinstance(chunk, Tallies):
                 if published:
                     require_publishable(chunk, self.teachers)
@@ -234,14 +237,13 @@ def vote(
             chunk=CHUNK,
         )
         parts = [
-            session.answer(rows, _keys(int(rows[0]), len(rows)), advance).labels
-            for rows in _shown(votes, shown)
+            session.answer(rows, _keys_of(rows), advance).labels for rows in _shown(votes, shown)
         ]
         answers = Answers(np.concatenate(parts), session.names)
         if not answers.asked.any():
             raise session.refusal()
         if rules.mode is Mode.FIXED:
-            session.publish(_shown(votes, shown))
+            session.publish(_shown(votes, shown), _keys_of)
         with book.snapshot():  # others may write: guarantee and anchor are of one moment
             guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
             return answers, guarantee, book.head()
@@ -254,6 +256,10 @@ def _shown(votes: SavedVotes, shown: _Shown) -> Iterator[IntArray]:
         shown.show(start, chunk)
         yield np.arange(start, start + len(chunk))
         start += len(chunk)
+
+
+def _keys_of(rows: Matrix) -> list[bytes]:
+    return _keys(int(rows[0]), len(rows))
 
 
 def _keys(start: int, number: int) -> list[bytes]:

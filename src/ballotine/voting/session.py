@@ -128,23 +128,36 @@ class Session:
         labels = [known.get(query, self._unasked()) for query in ids]
         return Answers(np.array(labels, dtype=np.int64), self.names)
 
-    def publish(self, pool: Iterable[Matrix]) -> None:
+    def publish(
+        self, pool: Iterable[Matrix], keys: Callable[[Matrix], Sequence[bytes]] = row_keys
+    ) -> None:
         """In fixed mode, publish the ε of all queries once they are answered, with noise.
 
         Args:
             pool: all different rows, some at a time.
+            keys: what tells rows apart, as when they were answered.
         """
         if self.rules.mode is not Mode.FIXED or self.ledger.spending().statement is not None:
             return
-        places = [
-            places_of(self._tallied(self._votes(rows), np.arange(len(rows))), len(self.voters))
-            for rows in pool
-        ]
+        places, asked = [], Counter[bytes]()
+        for rows in pool:
+            tallies = self._tallied(self._votes(rows), np.arange(len(rows)))
+            places.append(places_of(tallies, len(self.voters)))
+            asked.update(self._ids(keys(rows)))
+        if asked != Counter(self._pool):  # else the ε would be that of other votes
+            raise LedgerMismatchError(
+                "an ε is published of the queries that were fixed beforehand, each of them once, "
+                "and these rows are others"
+            )
         publish(self.ledger, self.rules.mechanism, np.concatenate(places), self.noise, self.binding)
 
     def holds(self, keys: Sequence[bytes]) -> bool:
         """Whether all of these rows are among those that were fixed beforehand."""
         return self._pool is None or self._pool.issuperset(self._ids(keys))
+
+    def is_whole(self, keys: Sequence[bytes]) -> bool:
+        """Whether these rows are all that were fixed beforehand."""
+        return self._pool is not None and self._pool == set(self._ids(keys))
 
     def refusal(self) -> Exception:
         """Why another query is not allowed."""

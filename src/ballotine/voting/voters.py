@@ -7,6 +7,7 @@ before anything is paid for, and nothing but its answers leaves.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import warnings
 from collections.abc import Sequence
@@ -66,7 +67,8 @@ class FittedModels:
 
     Attributes:
         models: fitted classifiers with ``predict``; for several labels it returns 0 and 1, or
-            probabilities that ``threshold`` turns into them.
+            probabilities that ``threshold`` turns into them. They are copied: a model that is
+            trained again later is another voter, and has no vote here.
         classes: the classes, as public knowledge, in the order of answers; or the labels' names.
         multilabel: whether a row may have several labels.
         threshold: what a label's probability must exceed, where models give probabilities.
@@ -86,7 +88,13 @@ class FittedModels:
             raise ParameterError("give at least two classes (or labels), each of them once")
         if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
             raise ParameterError(f"a threshold lies between 0 and 1, got {self.threshold}")
-        object.__setattr__(self, "identity", self._name())
+        try:
+            object.__setattr__(self, "models", tuple(copy.deepcopy(list(self.models))))
+            object.__setattr__(self, "identity", self._name())
+        except Exception:
+            raise ParameterError(
+                "the models cannot be told apart, because they cannot be pickled"
+            ) from None
 
     def __len__(self) -> int:
         return len(self.models)
@@ -127,12 +135,7 @@ class FittedModels:
     def _name(self) -> bytes:
         """From all that decides a ballot; models that differ in anything are others."""
         seal = hashlib.sha256(b"ballotine/fitted/1\0")
-        try:
-            for model in self.models:
-                seal.update(digest(model))
-        except Exception:
-            raise ParameterError(
-                "the models cannot be told apart, because they cannot be pickled"
-            ) from None
+        for model in self.models:
+            seal.update(digest(model))
         seal.update(repr((self.classes.tolist(), self.multilabel, self.threshold)).encode())
         return seal.digest()
