@@ -67,7 +67,7 @@ def test_some_similarity_deals_that_share_at_random() -> None:
 def test_full_similarity_is_the_random_partition() -> None:
     full = make_partition("similarity", LABELS, 7, b"s", s=100)
     plain = make_partition("random", LABELS, 7, b"s")
-    assert all(np.array_equal(a, b) for a, b in zip(full.groups, plain.groups, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(full.shares, plain.shares, strict=True))
     assert full.assumption is None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ballotine.errors import LedgerTamperedError
+from ballotine.errors import LedgerError, LedgerTamperedError
 from ballotine.ledger import Anchor, Ledger, verify
 from tests.ledger.conftest import BUDGET, edit, labels, opened, queries
 
@@ -54,6 +55,7 @@ EDITS: dict[str, str] = {
     "another data set": "UPDATE meta SET value = x'00' WHERE key = 'fingerprint'",
     "another salt": "UPDATE meta SET value = x'00' WHERE key = 'salt'",
     "a lost salt": "DELETE FROM meta WHERE key = 'salt'",
+    "another turn": "UPDATE reservations SET turn = turn + 7 WHERE reserved = 3",
 }
 
 
@@ -63,6 +65,43 @@ def test_an_edit_is_found(path: Path, statement: str) -> None:
     edit(path, "PRAGMA foreign_keys = OFF", statement)
     with pytest.raises(LedgerTamperedError):
         check(path)
+
+
+COLUMNS = {
+    "meta": ("key", "value"),
+    "entries": ("kind", "time", "payload", "previous", "hash"),
+    "reservations": ("id", "account", "turn", "recorded", "answer", "idle", "fenced"),
+}
+ODD = ("'text'", "CAST(x'80ff' AS TEXT)", "x'80ff'", "1.5", "-1", "99999999999", "1e400")
+
+
+@pytest.mark.parametrize("table", COLUMNS)
+def test_a_value_of_another_kind_is_found(path: Path, table: str) -> None:
+    """SQLite takes any value in any column; what is odd is told, and never computed with."""
+    spend(path, 22)
+    whole = path.read_bytes()
+    for column, odd in itertools.product(COLUMNS[table], ODD):
+        path.write_bytes(whole)
+        one = {"meta": "key = 'salt'", "entries": "seq = 3"}.get(table, "turn = 0")
+        edit(path, "PRAGMA foreign_keys = OFF", f"UPDATE {table} SET {column} = {odd} WHERE {one}")
+        with pytest.raises(LedgerError):
+            check(path)
+
+
+ODD_IN_USE = {
+    "a salt": "UPDATE meta SET value = 99999999999 WHERE key = 'salt'",
+    "an answer": "UPDATE reservations SET answer = 'text'",
+    "a number as an answer": "UPDATE reservations SET answer = 99999999999",
+    "a turn": "UPDATE reservations SET turn = 'text'",
+}
+
+
+@pytest.mark.parametrize("statement", ODD_IN_USE.values(), ids=ODD_IN_USE.keys())
+def test_nothing_is_answered_by_a_value_of_another_kind(path: Path, statement: str) -> None:
+    spend(path, 8)
+    edit(path, statement)
+    with pytest.raises(LedgerTamperedError, match="another kind"):
+        spend(path, 9)
 
 
 def _truncate(path: Path) -> None:

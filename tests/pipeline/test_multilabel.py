@@ -16,9 +16,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from ballotine import Budget, GNMax, Kind, PateClassifier, Student
-from ballotine.errors import AbstainedError, DataError, ParameterError, RunFileError
+from ballotine.cli.ledger import find
+from ballotine.errors import (
+    AbstainedError,
+    CardMismatchError,
+    DataError,
+    ParameterError,
+    RunFileError,
+)
+from ballotine.ledger import Ledger
 from ballotine.pipeline import Run, RunFile, create_folder, new_folder
 from ballotine.report import build_card, write_card
+from ballotine.report.checking import check_statement
 from ballotine.voting import BinaryVoting, ClippedVoting, Dependencies, PowersetVoting
 
 RNG = np.random.default_rng(7)
@@ -212,6 +221,12 @@ def test_a_run_file_with_several_labels(weather: Path) -> None:
     assert "Answers of each label" in page
     assert "True class" not in page
     assert "| wet |" in text
+    with Ledger.existing(find(folder.root)) as ledger:
+        check_statement(folder.card, ledger)
+        card["answers"]["by_label"][1]["present"] += 1
+        write_card(folder, card)
+        with pytest.raises(CardMismatchError, match="other answers were released"):
+            check_statement(folder.card, ledger)
 
 
 TRAITS = ["even", "large", "loop"]

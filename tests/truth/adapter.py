@@ -22,7 +22,7 @@ from ballotine.ledger import Grant, Ledger
 from ballotine.ledger import ledger as book
 from ballotine.ledger.answers import as_answers
 from ballotine.noise import SecureNoise
-from ballotine.privacy import smooth
+from ballotine.privacy.smooth import planning
 from ballotine.teachers.ensemble import Ensemble
 from ballotine.voting import (
     ConfidentGNMax,
@@ -60,8 +60,8 @@ def _planned(*settings: Any) -> Any:
     """How an ε will be published, found at once."""
     with changed() as put:
         put(publication, "ORDERS", _PLAN["ORDERS"])
-        put(smooth, "_RATES", _PLAN["_RATES"])
-        put(smooth, "_OFFSETS", _PLAN["_OFFSETS"])
+        put(planning, "_RATES", _PLAN["_RATES"])
+        put(planning, "_OFFSETS", _PLAN["_OFFSETS"])
         return _plan(*settings)
 
 

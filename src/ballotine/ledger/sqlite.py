@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
 from ballotine.ledger.entries import Row
@@ -22,6 +22,7 @@ from ballotine.ledger.sqlite_layout import (
     WITH_ACCOUNTS,
     expected,
     layout,
+    misfit,
     statements,
 )
 from ballotine.ledger.store import Query, Stored
@@ -111,10 +112,11 @@ class SqliteStore:
             yield SqlitePen(self._connection, self._version())
 
     def check(self) -> None:
-        """Read every page and index."""
-        with translated(self._path):
+        """Read every page and index, and look at the kind of every value."""
+        with self.reading():
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-        if found != "ok":
+            damaged = found != "ok" or misfit(self._connection)
+        if damaged:
             raise LedgerTamperedError(
                 f"the ledger {self._path} is damaged; restore an undamaged copy, and answer "
                 "nothing from this one"
@@ -239,16 +241,20 @@ class SqliteView:
             return iter(())
         turn = "turn" if self.version > 1 else "0"
         account = "account" if self.version >= WITH_ACCOUNTS else "0"
-        found: Iterator[Stored] = self.connection.execute(
+        found = self.connection.execute(
             f"SELECT {by}, id, {account}, {turn}, answer FROM {self._table} "
             f"WHERE {by} IS NOT NULL ORDER BY {by}, id"
         )
-        return found
+        return map(_stored, found)
 
     def meta(self, key: str) -> bytes | None:
         """A fact that is not part of the chain."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        if row is None:
+            return None
+        if not isinstance(row[0], bytes):
+            raise _misfitting()
+        return row[0]
 
     @property
     def _table(self) -> str:
@@ -262,7 +268,7 @@ class SqliteView:
             turn = "turn" if self.version > 1 else "0"
             columns, stands = f"id, reserved, 0, {turn}, answer, 0", ""
         text = f"SELECT {columns} FROM {self._table} WHERE {stands} {wanted}"
-        return map(Query._make, self.connection.execute(text, values))
+        return map(_query, self.connection.execute(text, values))
 
 
 class SqlitePen(SqliteView):
@@ -316,6 +322,29 @@ class SqlitePen(SqliteView):
         )
         if self.connection.executemany(text, values).rowcount != len(values):
             raise LedgerError("a change to a reservation that does not stand was refused")
+
+
+def _query(row: tuple[Any, ...]) -> Query:
+    """A reservation that stands."""
+    name, reserved, account, turn, answer, idle = row
+    _stored((reserved, name, account, turn, answer))
+    return Query(name, reserved, account, turn, answer, bool(idle))
+
+
+def _stored(row: Stored) -> Stored:
+    """A reservation, as long as its values are of the kinds that a ledger writes."""
+    mark, name, account, turn, answer = row
+    numbers = isinstance(mark, int) and isinstance(account, int) and isinstance(turn, int)
+    if not (numbers and isinstance(name, bytes) and (answer is None or isinstance(answer, bytes))):
+        raise _misfitting()
+    return row
+
+
+def _misfitting() -> LedgerTamperedError:
+    return LedgerTamperedError(
+        "the ledger holds a value of another kind than is ever written to it: it was changed by "
+        "hand; restore the untouched file, and answer nothing from this one"
+    )
 
 
 @contextmanager

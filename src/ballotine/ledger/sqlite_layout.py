@@ -80,6 +80,23 @@ def layout(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
     return connection.execute(text).fetchall()
 
 
+def misfit(connection: sqlite3.Connection) -> bool:
+    """Whether a value is of another kind than its column declares.
+
+    SQLite takes a text for a BLOB, and its integrity check does not mind.
+    """
+    tables = [name for kind, name, *_ in layout(connection) if kind == "table"]
+    return any(_holds_misfit(connection, str(table)) for table in tables)
+
+
+def _holds_misfit(connection: sqlite3.Connection, table: str) -> bool:
+    columns = connection.execute("SELECT name, lower(type) FROM pragma_table_info(?)", (table,))
+    # Which columns may be empty is a constraint, and those the integrity check knows.
+    odd = " OR ".join(f"typeof({name}) NOT IN ('{kind}', 'null')" for name, kind in columns)
+    found = connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {odd})")
+    return bool(found.fetchone()[0])
+
+
 @cache
 def expected(version: int) -> list[tuple[object, ...]]:
     """The layout of a file that was brought to that version step by step, as all were."""

@@ -10,7 +10,7 @@ import pytest
 from torch import nn
 
 from ballotine.errors import RunFolderError
-from ballotine.teachers.ttac import Checkpoint, Records, State, Together, TogetherTrainer
+from ballotine.teachers.ttac import LocalRecords, RoundsCheckpoint, State, Together, TogetherTrainer
 
 
 def normed(shape: tuple[int, ...], outputs: int) -> nn.Module:
@@ -21,9 +21,9 @@ HOW = Together(normed, (2,), rounds=4, steps=2, batch=5, step_size=0.1)
 TRAINER = TogetherTrainer(HOW, 3, b"secret")
 
 
-def records() -> list[Records]:
+def records() -> list[LocalRecords]:
     draw = np.random.default_rng(0)
-    return [Records(draw.normal(size=(8, 2)), draw.integers(3, size=8)) for _ in range(3)]
+    return [LocalRecords(draw.normal(size=(8, 2)), draw.integers(3, size=8)) for _ in range(3)]
 
 
 def same(one: State, other: State) -> bool:
@@ -38,7 +38,7 @@ def same(one: State, other: State) -> bool:
 
 
 def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
-    kept = Checkpoint(tmp_path / "state.npz", b"name")
+    kept = RoundsCheckpoint(tmp_path / "state.npz", b"name")
     assert kept.load() is None
     for state in (TRAINER.start(3), *TRAINER.train(records())):
         kept.save(state, HOW.rounds)
@@ -52,7 +52,7 @@ def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
 
 def test_an_interrupted_training_ends_as_an_uninterrupted_one(tmp_path: Path) -> None:
     *_, whole = TRAINER.train(records())
-    kept = Checkpoint(tmp_path / "state.npz", b"name")
+    kept = RoundsCheckpoint(tmp_path / "state.npz", b"name")
     for state in TRAINER.train(records()):
         kept.save(state, HOW.rounds)
         if state.done == 2:
@@ -62,7 +62,7 @@ def test_an_interrupted_training_ends_as_an_uninterrupted_one(tmp_path: Path) ->
 
 
 def test_some_rounds_only_and_always_the_last(tmp_path: Path) -> None:
-    kept = Checkpoint(tmp_path / "state.npz", b"name", every=3)
+    kept = RoundsCheckpoint(tmp_path / "state.npz", b"name", every=3)
     seen = []
     for state in TRAINER.train(records()):
         kept.save(state, HOW.rounds)
@@ -71,7 +71,7 @@ def test_some_rounds_only_and_always_the_last(tmp_path: Path) -> None:
     assert seen == [None, None, 3, 4]
 
 
-def same_name(one: Checkpoint, other: Checkpoint, detail: bytes) -> bool:
+def same_name(one: RoundsCheckpoint, other: RoundsCheckpoint, detail: bytes) -> bool:
     one.save(TRAINER.start(3), HOW.rounds)
     try:
         return other.narrowed(detail).load() is not None
@@ -81,12 +81,14 @@ def same_name(one: Checkpoint, other: Checkpoint, detail: bytes) -> bool:
 
 def test_a_state_of_another_training_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.npz"
-    Checkpoint(path, b"one").save(TRAINER.start(3), HOW.rounds)
+    RoundsCheckpoint(path, b"one").save(TRAINER.start(3), HOW.rounds)
     with pytest.raises(RunFolderError, match="other settings"):
-        Checkpoint(path, b"other").load()
+        RoundsCheckpoint(path, b"other").load()
     with pytest.raises(RunFolderError, match="other settings"):
-        Checkpoint(path, b"one").narrowed(b"").load()
-    assert not same_name(Checkpoint(path, b"ab").narrowed(b"c"), Checkpoint(path, b"a"), b"bc")
+        RoundsCheckpoint(path, b"one").narrowed(b"").load()
+    assert not same_name(
+        RoundsCheckpoint(path, b"ab").narrowed(b"c"), RoundsCheckpoint(path, b"a"), b"bc"
+    )
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(RunFolderError, match="no state"):
-        Checkpoint(path, b"one").load()
+        RoundsCheckpoint(path, b"one").load()

@@ -22,9 +22,9 @@ from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine.teachers.ttac import (
+    LocalRecords,
     Method,
     PrivateRounds,
-    Records,
     Together,
     TogetherTrainer,
     plan_rounds,
@@ -35,9 +35,9 @@ from ballotine.teachers.ttac.private import clipped
 HOW = Together("linear", (3,), rounds=4, steps=3, batch=5, step_size=0.3, decay=0.9)
 
 
-def records(seed: int = 0) -> list[Records]:
+def records(seed: int = 0) -> list[LocalRecords]:
     draw = np.random.default_rng(seed)
-    return [Records(draw.normal(size=(9, 3)), np.full(9, place % 4)) for place in range(4)]
+    return [LocalRecords(draw.normal(size=(9, 3)), np.full(9, place % 4)) for place in range(4)]
 
 
 def rounds(
@@ -203,7 +203,7 @@ class Scripted:
 @pytest.mark.parametrize("method", ["ttac", "averaging"])
 def test_given_what_is_released_a_teacher_depends_on_its_own_records_alone(method: Method) -> None:
     one, other = records(), records()
-    other[2] = Records(other[2].X * -50.0, (other[2].y + 1) % 4)
+    other[2] = LocalRecords(other[2].X * -50.0, (other[2].y + 1) % 4)
     how = replace(HOW, method=method)
     runs = []
     for part in (one, other):
@@ -219,7 +219,7 @@ def test_given_what_is_released_a_teacher_depends_on_its_own_records_alone(metho
 def test_what_happens_does_not_depend_on_private_losses(ledger: Ledger) -> None:
     """A teacher whose records are no numbers: no error, the others go on, it is marked."""
     broken = records()
-    broken[1] = Records(np.full((9, 3), np.nan), broken[1].y)
+    broken[1] = LocalRecords(np.full((9, 3), np.nan), broken[1].y)
     *_, final = TogetherTrainer(HOW, 4, b"s", release=rounds(ledger)).train(broken)
     assert final.broken.tolist() == [False, True, False, False]
     assert np.all(np.isfinite(final.weights))

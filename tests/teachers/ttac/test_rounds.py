@@ -14,7 +14,7 @@ from torch import nn
 from ballotine.errors import DataError, ParameterError
 from ballotine.neural import DivergedError
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.ttac import METHODS, Method, Records, State, Together, TogetherTrainer
+from ballotine.teachers.ttac import METHODS, LocalRecords, Method, State, Together, TogetherTrainer
 from ballotine.teachers.ttac.local import LocalTask, restore, train_locally
 from ballotine.teachers.ttac.rounds import PATIENCE
 
@@ -22,10 +22,12 @@ Array = npt.NDArray[np.float64]
 FEATURES, CLASSES = 3, 4
 
 
-def records_of(seed: int, teachers: int = 3, sizes: tuple[int, ...] = (7, 20, 11)) -> list[Records]:
+def records_of(
+    seed: int, teachers: int = 3, sizes: tuple[int, ...] = (7, 20, 11)
+) -> list[LocalRecords]:
     draw = np.random.default_rng(seed)
     return [
-        Records(draw.normal(size=(size, FEATURES)), np.full(size, place % CLASSES))
+        LocalRecords(draw.normal(size=(size, FEATURES)), np.full(size, place % CLASSES))
         for place, size in zip(range(teachers), sizes, strict=True)
     ]
 
@@ -35,7 +37,9 @@ def setting(method: Method = "ttac", rounds: int = 5, **more: float) -> Together
     return Together("linear", (FEATURES,), method, rounds, **{**values, **more})  # type: ignore[arg-type]
 
 
-def last(trainer: TogetherTrainer, records: list[Records], state: State | None = None) -> State:
+def last(
+    trainer: TogetherTrainer, records: list[LocalRecords], state: State | None = None
+) -> State:
     *_, final = trainer.train(records, state)
     return final
 
@@ -59,7 +63,7 @@ class Oracle:
         chances /= len(y)
         return np.concatenate([(chances.T @ X).ravel(), chances.sum(axis=0)])
 
-    def round(self, batches: list[Records], eta_f: float, eta_theta: float) -> None:
+    def round(self, batches: list[LocalRecords], eta_f: float, eta_theta: float) -> None:
         steps = len(batches[0].y)
         moves, changes = [], []
         for i, drawn in enumerate(batches):
@@ -160,7 +164,7 @@ def normed(shape: tuple[int, ...], outputs: int) -> nn.Module:
 
 def test_batch_norm_statistics_stay_with_their_teacher() -> None:
     records = [
-        Records(np.random.default_rng(place).normal(5.0 * place, 1.0, (30, FEATURES)),
+        LocalRecords(np.random.default_rng(place).normal(5.0 * place, 1.0, (30, FEATURES)),
                 np.arange(30) % CLASSES)
         for place in range(3)
     ]  # fmt: skip
@@ -177,7 +181,7 @@ def test_batch_norm_statistics_stay_with_their_teacher() -> None:
 def test_an_untouched_teacher_is_not_changed_by_anothers_buffers() -> None:
     """One round from the same θ: a teacher's result depends on its own records and θ alone."""
     one, other = records_of(4), records_of(4)
-    other[0] = Records(other[0].X + 100.0, other[0].y)
+    other[0] = LocalRecords(other[0].X + 100.0, other[0].y)
     how = replace(setting(rounds=1), network=normed)
     runs = [last(TogetherTrainer(how, CLASSES, b"s"), part) for part in (one, other)]
     np.testing.assert_array_equal(runs[0].weights[1:], runs[1].weights[1:])
@@ -186,7 +190,7 @@ def test_an_untouched_teacher_is_not_changed_by_anothers_buffers() -> None:
 
 def test_one_broken_teacher_does_not_take_the_others_with_it() -> None:
     records = records_of(5)
-    records[1] = Records(np.full_like(records[1].X, np.nan), records[1].y)
+    records[1] = LocalRecords(np.full_like(records[1].X, np.nan), records[1].y)
     for method in METHODS:
         trainer = TogetherTrainer(setting(method, 4), CLASSES, b"s", release=None)
         # Its loss is no number either, which is what a user is told.
@@ -204,7 +208,7 @@ def test_divergence_and_collapse_are_named_with_advice() -> None:
     with pytest.raises(DivergedError, match="smaller step_size"):
         last(TogetherTrainer(setting(rounds=8, step_size=1e30), CLASSES, b"s"), records_of(6))
     draw = np.random.default_rng(0)
-    noise = [Records(draw.normal(size=(40, FEATURES)), draw.integers(CLASSES, size=40))]
+    noise = [LocalRecords(draw.normal(size=(40, FEATURES)), draw.integers(CLASSES, size=40))]
     stuck = setting(rounds=PATIENCE, step_size=8.0, decay=1.0, averaging_step=1.0)
     with pytest.raises(DivergedError, match="no better than guessing"):
         last(TogetherTrainer(stuck, CLASSES, b"s"), noise)
@@ -219,7 +223,7 @@ def test_one_spike_of_the_loss_is_not_divergence() -> None:
 
 
 def test_a_batch_is_never_larger_than_the_records() -> None:
-    records = [Records(np.zeros((2, FEATURES)), np.array([0, 1]))]
+    records = [LocalRecords(np.zeros((2, FEATURES)), np.array([0, 1]))]
     drawn = records[0].draw(steps=3, batch=50, seed=1)
     assert drawn.X.shape == (3, 2, FEATURES)
     assert set(drawn.y.ravel().tolist()) <= {0, 1}
@@ -258,7 +262,7 @@ def test_what_cannot_be_trained() -> None:
     with pytest.raises(ParameterError, match="at least one teacher"):
         last(trainer, [])
     with pytest.raises(DataError, match="at least one record"):
-        Records(np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
+        LocalRecords(np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
     with pytest.raises(ParameterError, match="2 teachers, not of 3"):
         last(trainer, records_of(0), trainer.start(2))
     with pytest.raises(ParameterError, match="do not fit"):

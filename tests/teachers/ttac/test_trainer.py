@@ -19,9 +19,9 @@ from ballotine.teachers import TeacherStore
 from ballotine.teachers.engine import make_engine
 from ballotine.teachers.train import Teacher
 from ballotine.teachers.ttac import (
-    Checkpoint,
+    LocalRecords,
     PrivateRounds,
-    Records,
+    RoundsCheckpoint,
     Together,
     TogetherTrainer,
     TtacTrainer,
@@ -54,7 +54,7 @@ def test_teachers_with_two_classes_each_agree_only_when_they_are_corrected() -> 
 def test_votes_are_those_of_the_last_rounds_own_weights_and_buffers() -> None:
     how = replace(HOW, network=normed, rounds=3)
     ensemble = TtacTrainer(how, 10, b"secret").train(X, Y, SORTED)
-    records = [Records(X[group], Y[group]) for group in SORTED.groups]
+    records = [LocalRecords(X[group], Y[group]) for group in SORTED.groups]
     *_, state = TogetherTrainer(how, 10, b"secret").train(records)
     for place, teacher in enumerate(ensemble.teachers):
         own, buffers = state.weights[place], state.buffers[place]
@@ -83,7 +83,7 @@ def test_an_interrupted_training_goes_on_with_the_same_votes(tmp_path: Path) -> 
         if sum(told) == 2:
             raise StopError
 
-    kept = Checkpoint(tmp_path / "state.npz", b"name")
+    kept = RoundsCheckpoint(tmp_path / "state.npz", b"name")
     trainer = TtacTrainer(how, 10, b"secret", checkpoint=kept)
     with pytest.raises(StopError):
         trainer.train(X, Y, SORTED, advance)
@@ -96,7 +96,7 @@ def test_an_interrupted_training_goes_on_with_the_same_votes(tmp_path: Path) -> 
 def private_trainer(ledger: Ledger, path: Path, z: float = 10.0) -> TtacTrainer:
     how = replace(HOW, rounds=3)
     release = PrivateRounds(1.0, z, ledger, SeededNoise(0), TtacTrainer(how, 10, b"s").identity(5))
-    return TtacTrainer(how, 10, b"s", release=release, checkpoint=Checkpoint(path, b"name"))
+    return TtacTrainer(how, 10, b"s", release=release, checkpoint=RoundsCheckpoint(path, b"name"))
 
 
 def test_a_kept_private_training_goes_on_with_its_own_ledger_only(tmp_path: Path) -> None:

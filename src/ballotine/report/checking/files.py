@@ -8,7 +8,7 @@ from pathlib import Path
 from ballotine.errors import CardMismatchError, DataError
 from ballotine.files import sha256_of
 from ballotine.report.checking.differing import same
-from ballotine.report.checking.numbers import OLD
+from ballotine.report.checking.numbers import OLD, is_old
 from ballotine.report.checking.released import AnswersInFile, read_answers
 from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
@@ -54,7 +54,7 @@ def _compare_digest(statement: Statement, part: str, path: Path) -> None:
 
 def _compare_answers(statement: Statement, path: Path, replay: LedgerAtAnchor) -> list[str]:
     """As far as a ledger can tell: no answer occurs more often than it was recorded."""
-    if not statement.is_receipt and statement.optional("queries", "repeated") is None:
+    if not statement.is_receipt and is_old(statement, replay.spending):
         return [OLD]
     found = read_answers(path, _classes(statement))
     for answer, times in found.answers.items():
@@ -64,6 +64,8 @@ def _compare_answers(statement: Statement, path: Path, replay: LedgerAtAnchor) -
                 f"{times} times, and the ledger has it {replay.answers[answer]} times"
             )
     _compare_counts(statement, found)
+    if not statement.is_receipt:
+        _compare_released(statement, found)
     return []
 
 
@@ -76,6 +78,17 @@ def _compare_counts(statement: Statement, found: AnswersInFile) -> None:
     else:
         said = statement.count("queries", "repeated")
         same(statement, "repeated rows", said, found.repeated, file)
+
+
+def _compare_released(card: Statement, found: AnswersInFile) -> None:
+    """How often each class, or each label, was released."""
+    names = [str(name) for name in _classes(card) or ()]
+    by_class, by_label = (card.optional("answers", key) for key in ("by_class", "by_label"))
+    if (by_label or by_class) != (found.by_label(names) if by_label else found.by_class(names)):
+        raise CardMismatchError(
+            "the card says that other answers were released than its file of answers holds: do "
+            "not rely on this card"
+        )
 
 
 def _classes(statement: Statement) -> list[object] | None:

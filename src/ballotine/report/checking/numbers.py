@@ -7,7 +7,7 @@ import re
 
 from ballotine.errors import CardMismatchError
 from ballotine.ledger import Mode, Spending
-from ballotine.privacy.guarantee import Kind
+from ballotine.privacy.guarantee import NEIGHBOURING, Kind
 from ballotine.report.checking.differing import not_less, not_more, same, same_word
 from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
@@ -24,6 +24,8 @@ def compare_guarantee(statement: Statement, spending: Spending) -> None:
     """ε, δ, budget, kind, mode, groups, the queries that are counted, and whether by a seed."""
     epsilon, kind, _, _ = stated(spending)
     terms, ceiling, part = spending.terms, spending.terms.loosest, "guarantee"
+    told = statement.text(part, "neighbouring")
+    same_word(statement, "neighbouring", told, NEIGHBOURING)
     same_word(statement, "mode", statement.optional(part, "mode"), terms.mode.value)
     same(statement, "δ", statement.number(part, "delta"), ceiling.delta)
     for name, true in (("epsilon", ceiling.epsilon), ("delta", ceiling.delta)):
@@ -88,9 +90,19 @@ def compare_card(card: Statement, replay: LedgerAtAnchor) -> tuple[str, ...]:
     return _compare_queries(card, spending)
 
 
+def is_old(card: Statement, spending: Spending) -> bool:
+    """Whether a card is of version 0.1, which did not tell repeated rows apart.
+
+    Its ledger did not say by which rule it charged: who takes a count away from a later card
+    does not make it an older one.
+    """
+    rules = [binding.rule for binding in spending.bindings.values()]
+    return card.optional("queries", "repeated") is None and not (rules and all(rules))
+
+
 def _compare_queries(card: Statement, spending: Spending) -> tuple[str, ...]:
     """The queries of one run are among those of the ledger, and rows add up."""
-    if card.optional("queries", "repeated") is None:
+    if is_old(card, spending):
         return (OLD,)
     asked, answered = card.count("queries", "asked"), card.count("queries", "answered")
     not_more(card, "asked", asked, spending.recorded)

@@ -30,6 +30,7 @@ _FOREIGN = (
     *(zipfile.BadZipFile, struct.error, pa.ArrowException),
 )
 """What damaged files make the libraries raise."""
+_MARKS = {"present": 1, "absent": 0, "abstained": ABSTAIN}
 _STATUS = ("answered", "abstained", "unasked")
 
 
@@ -56,6 +57,21 @@ class AnswersInFile:
     def answered(self) -> int:
         """Queries that were answered, at least for one label."""
         return sum(times for answer, times in self.answers.items() if _given(answer))
+
+    def by_class(self, names: Sequence[str]) -> dict[str, int]:
+        """How often each class was released."""
+        return {name: self.answers[place] for place, name in enumerate(names)}
+
+    def by_label(self, names: Sequence[str]) -> list[dict[str, Any]]:
+        """How often each label was present, absent, and not told."""
+        return [
+            {"label": name} | {key: self._marked(place, mark) for key, mark in _MARKS.items()}
+            for place, name in enumerate(names)
+        ]
+
+    def _marked(self, place: int, mark: int) -> int:
+        rows = ((row, times) for row, times in self.answers.items() if isinstance(row, tuple))
+        return sum(times for row, times in rows if row[place] == mark)
 
 
 def read_answers(path: Path, classes: Sequence[Any] | None) -> AnswersInFile:
