@@ -1,10 +1,10 @@
 """The ledger at length, and how many queries pass through it.
 
-    python benchmarks/bench_ledger.py [--entries 1000000] [--old CHECKOUT]
+    python benchmarks/bench_ledger.py [--entries 1000000] [--accounts 1] [--old CHECKOUT]
 
-Writes a ledger of so many entries and prints how many times faster it opens from its newest
-checkpoint than by a full replay, how many entries a second `verify` checks, and what memory that
-takes. Then answers queries in batches of 8192, 64 and 1, every batch on disk twice; with a
+Writes a ledger of so many entries, by so many ensembles in turn, and prints how many times faster
+it opens from its newest checkpoint than by a full replay, how many entries a second `verify`
+checks, and what memory that takes. Then answers queries in batches of 8192, 64 and 1, every batch on disk twice; with a
 checkout of version 0.1, also by that version, in turns, and prints how many times as fast we are.
 
 All but throughput is CPU time; each measurement has a process of its own. Ends with 1 when a
@@ -105,30 +105,37 @@ print(len(keys) / (time.perf_counter() - start))
 class Grown:
     """A ledger that paid for queries one by one, written many entries at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, accounts: int) -> None:
         self._ledger = Ledger.open(path, BUDGET)
-        self._binding = Binding(Charge.of(MECHANISM.events(CLASSES)), "teachers", "the rule")
+        charge = Charge.of(MECHANISM.events(CLASSES))
+        self._bindings = [Binding(charge, f"teachers {n}", "the rule") for n in range(accounts)]
         self._spending = Spending.begin(next(self._ledger.entries()))
         self._head = self._ledger.head()
-        self._account = 0
+        self._accounts: list[int] = []
 
     def grow(self, length: int) -> None:
         number = 0
         while self._head.seq < length:
             with self._ledger.store.writing() as pen:
-                if not self._account:
-                    self._append(pen, "bind", self._binding.to_dict())
-                    self._account = self._head.seq
+                if not self._accounts:
+                    self._bind(pen)
                 for _ in range(BLOCK):
                     self._answer(pen, number)
                     number += 1
         self._ledger.close()
 
+    def _bind(self, pen: Pen) -> None:
+        for binding in self._bindings:
+            self._append(pen, "bind", binding.to_dict())
+            self._accounts.append(self._head.seq)
+
     def _answer(self, pen: Pen, number: int) -> None:
         name = hashlib.sha256(str(number).encode()).digest()
-        query = Query(name, self._head.seq + 1, self._account, number)
-        shared = {"account": self._account, "queries": 1, "run": "long"}
-        ids = reservation_digest([(name, number)], self._binding.charge)
+        turn, place = divmod(number, len(self._accounts))
+        account = self._accounts[place]
+        query = Query(name, self._head.seq + 1, account, turn)
+        shared = {"account": account, "queries": 1, "run": "long"}
+        ids = reservation_digest([(name, turn)], self._bindings[place].charge)
         self._append(pen, "reserve", shared | {"ids": ids})
         pen.reserve([query])
         label = number % (CLASSES + 1) - 1
@@ -158,11 +165,12 @@ def run(script: str, *arguments: object, source: Path | None = None) -> list[flo
     return [float(number) for number in ended.stdout.split()]
 
 
-def at_length(folder: Path, length: int) -> bool:
+def at_length(folder: Path, length: int, accounts: int) -> bool:
     """Open and verify one long ledger; whether all goals are met."""
     path = folder / "long.sqlite"
-    Grown(path).grow(length)
-    print(f"a ledger of {length:,} entries, {path.stat().st_size / 2**20:.0f} MB")
+    Grown(path, accounts).grow(length)
+    megabytes = path.stat().st_size / 2**20
+    print(f"a ledger of {length:,} entries by {accounts:,} ensembles, {megabytes:.0f} MB")
     opened, _ = run(MEASURE, path, "open")
     replayed, _ = run(MEASURE, path, "replay")
     print(f"  open: {opened:.3f} s of CPU, {replayed / opened:.0f} times as fast as a full replay")
@@ -191,12 +199,13 @@ def through(folder: Path, old: Path | None, repeats: int) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--entries", type=int, default=1_000_000)
+    parser.add_argument("--accounts", type=int, default=1)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--old", type=Path, help="a checkout of version 0.1, to compare with")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        long = at_length(folder, options.entries)
+        long = at_length(folder, options.entries, options.accounts)
         print("through the ledger")
         quick = through(folder, options.old, options.repeats)
     return 0 if long and quick else 1

@@ -118,9 +118,16 @@ def ended(process: subprocess.Popen[str]) -> str:
         (1, [signal.SIGINT], 130, "interrupted"),
         (2, [signal.SIGINT], 130, "interrupted"),
         (1, [signal.SIGTERM], 143, "ended by SIGTERM"),
+        (1, [signal.SIGHUP, signal.SIGTERM], 129, "ended by SIGHUP"),
         (2, [signal.SIGTERM] * 4, 143, "ended by SIGTERM"),
     ],
-    ids=["ctrl-c", "ctrl-c and workers", "sigterm", "sigterm again and again and workers"],
+    ids=[
+        "ctrl-c",
+        "ctrl-c and workers",
+        "sigterm",
+        "a lost terminal",
+        "sigterm again and again and workers",
+    ],
 )
 def test_a_run_ends_in_order_and_its_workers_with_it(
     held: Path,

@@ -129,8 +129,9 @@ class Judge:
             self._fault(DEAD, f"the ledger cannot be read: {problem}")
             return
         for group, order in product(reserved, ORDERS):
-            meter = accounts[group].cost_at(order)
-            worst = float(accounts[group].worst_cost(np.array([order]))[0])
+            at = np.array([order])
+            meter = float(accounts[group].cost(at)[0])
+            worst = float(accounts[group].worst_cost(at)[0])
             pairs = [
                 ("charged, where its entries say", meter, charged[group](order)),
                 ("charged, where what left costs", meter, left[group](order)),

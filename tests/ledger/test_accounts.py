@@ -44,6 +44,19 @@ def test_ensembles_that_take_turns_add_up(fits: list[int]) -> None:
     verify(ledger)
 
 
+@given(asked=st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=30))
+@settings(max_examples=25, deadline=None)
+def test_the_filter_sees_the_cost_of_all_ensembles(asked: list[tuple[int, bool]]) -> None:
+    """What is remembered of tabs that did not change is what they cost, in any order of use."""
+    ledger = Ledger.open(None, LOOSE)
+    for place, (ensemble, same_groups) in enumerate(asked):
+        groups = "g" if same_groups else f"g{ensemble % 2}"
+        ask(ledger, 2, 10 * place, bound(TURNS, ensemble=f"{ensemble}", groups=groups))
+        for account in ledger.spending().accounts.values():
+            anew = account.cost(np.array([account.order]))
+            assert account.charged() == pytest.approx(float(anew[0]), rel=1e-13)
+
+
 def test_one_ensemble_goes_on_with_its_own_turns() -> None:
     ledger = Ledger.open(None, LOOSE)
     one, two = bound(TURNS, ensemble="one"), bound(TURNS, ensemble="two")

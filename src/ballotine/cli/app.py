@@ -37,8 +37,8 @@ EPILOG = """
 Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
 parameter, run file or key · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
 damaged or edited, or a card it does not bear out · 6 run folder, file or disk · 70 unexpected
-error · 130 interrupted by Ctrl-C · 143 ended by SIGTERM. After 130 and 143 nothing that was paid
-for is lost, no process is left behind, and a run goes on with --resume.
+error · 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM: nothing that was paid for is lost, no
+process is left behind, and a run goes on with --resume.
 """
 
 app = typer.Typer(

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: one sentence, no process left behind, and an exit code that says which."""
+"""Ctrl-C, SIGTERM and SIGHUP: one sentence, no process left behind, a telling exit code."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ PATIENCE = 10.0
 
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Signals that end a command in order, besides Ctrl-C: a scheduler's, and a lost terminal's."""
 
 
 class EndedBySignal(BaseException):
@@ -48,7 +50,8 @@ class EndedBySignal(BaseException):
         return 128 + self.number
 
     def __str__(self) -> str:
-        how = "interrupted" if self.number == signal.SIGINT else "ended by SIGTERM"
+        name = signal.Signals(self.number).name
+        how = "interrupted" if self.number == signal.SIGINT else f"ended by {name}"
         return f"{how}; {self.advice}"
 
 
@@ -76,25 +79,26 @@ def going_on_with(advice: str) -> Iterator[None]:
 
 @contextmanager
 def ending_in_order() -> Iterator[None]:
-    """Within, SIGTERM ends the process as Ctrl-C does: a sentence, and everything is closed.
+    """Within, SIGTERM and SIGHUP end the process as Ctrl-C does: a sentence, everything closed.
 
-    From then on nothing that asks for an end gets in between.
+    Once the process is ending, further signals do not interrupt it.
     """
-    ours = _is_ours(signal.SIGTERM)
-    if ours:
-        signal.signal(signal.SIGTERM, _Once())
+    ours = [number for number in ENDING if _is_ours(number)]
+    handler = _Once()
+    for number in ours:
+        signal.signal(number, handler)
     try:
         yield
     except EndedBySignal as end:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            for number in (signal.SIGINT, *ENDING):
+                signal.signal(number, signal.SIG_IGN)
         end_workers()
         complain(str(end))
         sys.exit(end.exit_code)
     except BaseException:
-        if ours:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
         raise
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger.charge import Count, Events, GroupCharge, cost_of, price_of
+from ballotine.ledger.running import RunningSum
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event, from_json
@@ -108,7 +109,8 @@ class Account:
     Attributes:
         budget: what the group was promised.
         order: of the stop rule; None in a ledger of version 0.1 before its first query.
-        tabs: by the account that a query belongs to.
+        tabs: by the account that a query belongs to. Change one through `change`, so that its
+            price is not remembered wrongly.
         extra: what else was released about everyone, such as a published ε.
     """
 
@@ -116,6 +118,14 @@ class Account:
     order: float | None = None
     tabs: dict[int, Tab] = field(default_factory=dict)
     extra: Counter[Event] = field(default_factory=Counter)
+    _prices: RunningSum = field(default_factory=RunningSum, repr=False)
+    _priced_at: float | None = field(default=None, repr=False)
+    _stale: set[int] = field(default_factory=set, repr=False)
+
+    def change(self, number: int) -> Tab:
+        """A tab that is about to change."""
+        self._stale.add(number)
+        return self.tabs[number]
 
     def cost(self, orders: FloatArray) -> FloatArray:
         """Realised costs of what was recorded, worst-case costs of what is pending."""
@@ -125,10 +135,17 @@ class Account:
         """What everything asked would cost had every query been answered."""
         return self._plus_extra(orders, [tab.worst(orders) for tab in self._used()])
 
-    def cost_at(self, order: float) -> float:
-        """The cost at one order."""
-        total = sum(tab.cost_at(order) for tab in self._used())
-        return total + sum(times * price_of(event, order) for event, times in self.extra.items())
+    def charged(self) -> float:
+        """The cost at the order of the stop rule; only tabs that changed are priced again."""
+        order = self._order()
+        if order != self._priced_at:
+            self._priced_at, self._stale = order, set(self.tabs)
+        for number in self._stale:
+            tab = self.tabs[number]
+            self._prices.put(number, tab.cost_at(order) if tab.asked else 0.0)
+        self._stale.clear()
+        extra = sum(times * price_of(event, order) for event, times in self.extra.items())
+        return self._prices.total() + extra
 
     def epsilon(self) -> float:
         """ε of the realised cost, at the best order: the meter, not the promise."""
@@ -143,7 +160,7 @@ class Account:
         order = self._order()
         held = any(tab is own for own in self.tabs.values())
         before = tab.cost_at(order) if held else 0.0
-        left = self._allowance() - (self.cost_at(order) - before)
+        left = self._allowance() - (self.charged() - before)
         low, high = 0, most + 1  # ``low`` fits, ``high`` does not or is not asked for
         while high - low > 1:
             middle = (low + high) // 2
@@ -154,12 +171,12 @@ class Account:
     def affords(self, events: Events) -> bool:
         """Whether the budget allows one more release of these events about everyone."""
         order = self._order()
-        return self.cost_at(order) + _price(events, order) <= self._allowance()
+        return self.charged() + _price(events, order) <= self._allowance()
 
     def left(self, events: Events) -> tuple[float, float]:
         """The cost of one more query at the filter's order, and what is left there."""
         order = self._order()
-        return _price(events, order), self._allowance() - self.cost_at(order)
+        return _price(events, order), self._allowance() - self.charged()
 
     def exceeded(self) -> bool:
         """Whether the cost is above the promise, which no honest entry makes it."""
@@ -167,7 +184,7 @@ class Account:
             return False
         at = np.array([self.order])
         allowed = conversion.allowance(at, self.budget.epsilon, self.budget.delta)
-        return self.cost_at(self.order) > float(allowed[0])
+        return self.charged() > float(allowed[0])
 
     def _order(self) -> float:
         if self.order is None:

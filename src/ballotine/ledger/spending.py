@@ -240,7 +240,7 @@ class Spending:
         number = self.number_of(binding)
         for name, share in binding.charge.shares:
             account = self.accounts[name]
-            tab = Tab(share) if number is None else account.tabs[number]
+            tab = Tab(share) if number is None else account.change(number)
             if doubted or self.doubted:
                 tab.doubted = binding.charge.dearest
             most = account.affordable(tab, most)
@@ -256,16 +256,17 @@ class Spending:
     def _doubt(self, why: str) -> None:
         self.doubted = why
         for account in self.accounts.values():
-            for number, tab in account.tabs.items():
-                tab.doubted = self.bindings[number].charge.dearest
+            for number in account.tabs:
+                account.change(number).doubted = self.bindings[number].charge.dearest
 
     def _tab(self, name: str, number: int) -> Tab:
-        tabs = self.accounts[name].tabs
-        if number not in tabs:
+        """The tab of an account, to change it."""
+        account = self.accounts[name]
+        if number not in account.tabs:
             charge = self.bindings[number].charge
             doubted = charge.dearest if self.doubted else ()
-            tabs[number] = Tab(dict(charge.shares)[name], doubted=doubted)
-        return tabs[number]
+            account.tabs[number] = Tab(dict(charge.shares)[name], doubted=doubted)
+        return account.change(number)
 
     def _run(self, entry: Entry) -> dict[str, Any]:
         name = str(entry.payload["run"])

@@ -54,7 +54,7 @@ def test_teachers_with_two_classes_each_agree_only_when_they_are_corrected() -> 
 def test_votes_are_those_of_the_last_rounds_own_weights_and_buffers() -> None:
     how = replace(HOW, network=normed, rounds=3)
     ensemble = TtacTrainer(how, 10, b"secret").train(X, Y, SORTED)
-    records = [LocalRecords(X[group], Y[group]) for group in SORTED.groups]
+    records = [LocalRecords(X[group], Y[group]) for group in SORTED.shares]
     *_, state = TogetherTrainer(how, 10, b"secret").train(records)
     for place, teacher in enumerate(ensemble.teachers):
         own, buffers = state.weights[place], state.buffers[place]
@@ -151,7 +151,7 @@ def test_private_rounds_refuse_records_that_are_taught_twice(tmp_path: Path) -> 
 
 def test_a_broken_teacher_casts_a_constant_ballot_and_is_reported() -> None:
     spoilt = X.copy()
-    spoilt[SORTED.groups[2]] = np.nan
+    spoilt[SORTED.shares[2]] = np.nan
     ledger = Ledger.open(None, Budget(50.0, 1e-5))
     release = PrivateRounds(1.0, 10.0, ledger, SeededNoise(0), b"e")
     trainer = TtacTrainer(replace(HOW, rounds=2), 10, b"secret", release=release)
