@@ -4,8 +4,9 @@
 
 Writes a ledger of so many entries, by so many ensembles in turn, and prints how many times faster
 it opens from its newest checkpoint than by a full replay, how many entries a second `verify`
-checks, and what memory that takes. Then answers queries in batches of 8192, 64 and 1, every batch on disk twice; with a
-checkout of version 0.1, also by that version, in turns, and prints how many times as fast we are.
+checks, and what memory that takes. Then answers queries in batches of 8192, 64 and 1, every batch
+on disk twice; with a checkout of version 0.1, also by that version, in turns, and prints how many
+times as fast we are.
 
 All but throughput is CPU time; each measurement has a process of its own. Ends with 1 when a
 ledger of a million entries takes 2 s to open, when verify checks fewer than 30,000 entries a
