@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.conftest import ballotine, homes  # noqa: F401  fixtures that both suites share
+
 
 @pytest.fixture(scope="session", autouse=True)
 def empty_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
