@@ -35,6 +35,7 @@ bench: $(VENV)/.dev         ## speed, as ratios against a named baseline in one 
 
 docs: $(VENV)/.docs         ## the documentation site, into site/
 	$(BIN)/python -m ballotine.cli.reference docs/cli.md
+	$(BIN)/python scripts/layers.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 docs-serve: $(VENV)/.docs   ## the documentation site, live

@@ -1,4 +1,4 @@
-"""The ten lines of the README: handwritten digits, 50 teachers, one student, one guarantee."""
+"""The example of the README: handwritten digits, 50 teachers, one student, one guarantee."""
 
 from sklearn.datasets import load_digits
 

@@ -1,10 +1,10 @@
-"""Models that were trained elsewhere answer through a ledger: no training, no pipeline.
+"""Release answers from models that were trained elsewhere, through a ledger.
 
     python examples/own_models.py [LEDGER]
 
-Somebody has 40 fitted models, each of which saw its own share of the private records. They need
-a mechanism, a budget and a ledger to label public rows with a guarantee. Ask the same models for
-the same rows again, with the same ledger, and the answers are the same and cost nothing.
+You have 40 fitted models, each trained on its own share of the private records. With a mechanism,
+a budget and a ledger they label public rows with a guarantee. Asking the same models about the
+same rows again, with the same ledger, returns the same answers and costs nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ DISJOINT = "every private record was seen by one of the models, and by no other"
 
 
 def train_elsewhere(X: np.ndarray, y: np.ndarray, models: int) -> list[LogisticRegression]:
-    """Stand-in for whatever made your models; all that matters is that shares are disjoint."""
+    """Stand-in for your own training; all that matters is that the shares are disjoint."""
     order = np.random.default_rng(0).permutation(len(X))
     return [
         LogisticRegression(max_iter=1000).fit(X[s], y[s]) for s in np.array_split(order, models)
     ]
 
 
-def main(ledger: Path | None) -> None:
-    """Label 40 made-up flowers."""
+def main(path: Path | None) -> None:
+    """Label 40 synthetic flowers."""
     flowers = load_iris()
     draw = np.random.default_rng(1)
     kinds = draw.integers(0, 3, 4000)
@@ -44,10 +44,10 @@ def main(ledger: Path | None) -> None:
     voters = FittedModels(models, classes=names)  # the classes are public knowledge
     plan = Plan.standard_of(GNMax(sigma=12), teachers=len(voters), delta=1e-5, epsilon=6)
     rules = Rules(plan, classes=len(names))
-    book = Ledger.open(ledger, rules.promise())
-    with Session.open(rules, voters, book, source(None), names=names) as session:
+    ledger = Ledger.open(path, rules.promise())
+    with Session.open(rules, voters, ledger, source(None), names=names) as session:
         answers = session.answer(X[3900:3940])
-        guarantee = guarantee_of(book, session.noise, conditional=(DISJOINT,))
+        guarantee = guarantee_of(ledger, session.noise, conditional=(DISJOINT,))
     right = answers.named == names[kinds[3900:3940]]
     print(f"{answers.answered.sum()} answers, {right[answers.answered].mean():.0%} of them right")
     print(guarantee)

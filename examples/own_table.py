@@ -1,9 +1,9 @@
-"""A table of one's own: a schema, a ledger that belongs to the records, and two runs on them.
+"""Your own table: a schema, a ledger that belongs to the records, and two runs on them.
 
     python examples/own_table.py [FOLDER]
 
-The patients are made up. The files go to FOLDER, which must not exist yet; without one, to a
-new temporary folder. docs/tutorial.md does the same from the command line, step by step.
+The patients are synthetic. The files go to FOLDER, which must not exist yet, or to a new temporary
+folder. docs/tutorial.md does the same from the command line, step by step.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ title = "Readmission, privately"
 holder = "St. Somewhere Hospital"
 """
 
-# A later idea: other teachers, as many queries as the budget still allows.
+# A later run: other teachers, and as many queries as the budget still allows.
 SECOND = (
     FIRST.replace('name = "first"', 'name = "second"')
     .replace('kind = "naive-bayes"', 'kind = "discriminant-analysis"')
@@ -102,7 +102,7 @@ SECOND = (
 
 
 def write_files(folder: Path) -> None:
-    """Everything a holder would have before the first run."""
+    """Write everything a holder would have before the first run."""
     folder.mkdir(parents=True, exist_ok=False)
     write_patients(folder / "private.csv", 6000, seed=1)
     write_patients(folder / "public.csv", 800, seed=2, labelled=False)
@@ -111,8 +111,8 @@ def write_files(folder: Path) -> None:
         (folder / f"{name}.toml").write_text(text, encoding="utf-8")
 
 
-def carry_out(runfile: Path) -> None:
-    """One run, as ``ballotine run`` does it, with its results beside the run file."""
+def execute(runfile: Path) -> None:
+    """Execute one run as ``ballotine run`` does, with its results beside the run file."""
     settings = RunFile.load(runfile).with_changes(folder=runfile.with_suffix(""), seed=None)
     place = create_folder(settings)
     result = Run(settings, place).execute()
@@ -126,12 +126,12 @@ def carry_out(runfile: Path) -> None:
 
 
 def main() -> None:
-    """Write the files, carry out both runs, and look at the ledger they share."""
+    """Write the files, execute both runs, and inspect the ledger they share."""
     given = sys.argv[1:]
     folder = Path(given[0]) if given else Path(tempfile.mkdtemp()) / "patients"
     write_files(folder)
-    carry_out(folder / "first.toml")
-    carry_out(folder / "second.toml")
+    execute(folder / "first.toml")
+    execute(folder / "second.toml")
     with Ledger.existing(folder / "patients.ledger.sqlite") as ledger:
         spending = ledger.spending()
         print(f"--- both runs: {spending.recorded} queries, charged ε = {spending.epsilon():.3f}")

@@ -1,4 +1,4 @@
-"""The documentation is run, not believed: code, commands, tables of keys, links and names."""
+"""Checks the documentation by executing it: code, commands, tables of keys, links and names."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from ballotine.pipeline import RunFile
 from ballotine.pipeline.estimators import SHORT_NAMES
 from ballotine.privacy.guarantee import NEIGHBOURING
 from ballotine.voting import MECHANISMS
+from scripts import layers
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -38,9 +39,10 @@ BLOCK = re.compile(
     r'^```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n(?P<text>.*?)^```$', re.M | re.S
 )
 LINK = re.compile(r"!?\[[^\]]*\]\((?P<target>[^)\s]+)\)")
-PATH = re.compile(
-    r"`((?:src|tests|docs|examples|benchmarks)/[\w./-]+|\.ci/run|[\w-]+\.(?:toml|md))`"
-)
+FOLDERS = "src|tests|docs|reproduction|examples|experiments|benchmarks|scripts"
+PATH = re.compile(rf"(?<![\w/.-])((?:{FOLDERS})/[\w./-]*[\w/-])")
+AT_THE_ROOT = re.compile(r"`(\.ci/run|[\w-]+\.(?:toml|md))`")
+CODE = re.compile(r"`([^`\n]+)`")
 
 
 class Block(NamedTuple):
@@ -177,7 +179,8 @@ def follow(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("accounting", 4), ("engine", 2), ("individual", 2), ("voting", 4)]
+    ("name", "count"),
+    [("accounting", 4), ("engine", 2), ("extending", 1), ("individual", 2), ("voting", 4)],
 )
 def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
@@ -281,25 +284,59 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"\s+", "-", re.sub(r"[^\w\s-]", "", h.lower()).strip()) for h in headings}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_paths_in_the_text_exist(page: Path) -> None:
+    text = BLOCK.sub("", page.read_text(encoding="utf-8"))
+    for path in {path for code in CODE.findall(text) for path in PATH.findall(code)}:
+        if "NAME" not in path:  # a placeholder of a guide
+            assert (ROOT / path).exists(), f"{page.name} names {path}"
+
+
+def test_the_text_names_paths() -> None:
+    """The patterns above find what they look for."""
+    text = "`python scripts/layers.py docs/x.md`, `src/ballotine/`, `site-docs/no`, `a/docs/no`"
+    found = [path for code in CODE.findall(text) for path in PATH.findall(code)]
+    assert found == ["scripts/layers.py", "docs/x.md", "src/ballotine/"]
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
-def test_files_that_are_named_exist(name: str) -> None:
-    named = set(PATH.findall((ROOT / name).read_text(encoding="utf-8")))
+def test_files_at_the_root_exist(name: str) -> None:
     left_by_a_run = {"card.md", "run.toml"}
-    placeholders = {"src/ballotine/voting/NAME.py"}
-    assert len(named) > 1
-    for path in named - left_by_a_run - placeholders:
+    named = set(AT_THE_ROOT.findall((ROOT / name).read_text(encoding="utf-8")))
+    for path in named - left_by_a_run:
         assert (ROOT / path).exists(), path
 
 
-def test_the_map_of_the_rooms_is_complete() -> None:
-    tree = section(ROOT / "README.md", "The rooms")
+def test_the_package_layout_is_complete() -> None:
+    tree = section(ROOT / "README.md", "Package layout")
     package = ROOT / "src" / "ballotine"
-    rooms = [path.parent for path in package.rglob("__init__.py") if path.parent != package]
-    assert len(rooms) > 5
-    for room in rooms:
-        assert re.search(rf"^ +{room.name}/ ", tree, re.M), room.name
-    for name in re.findall(r"^  (\w+\.py)", tree, re.M):
-        assert (package / name).is_file(), name
+    packages = [path.parent for path in package.rglob("__init__.py") if path.parent != package]
+    assert len(packages) > 5
+    for each in packages:
+        assert re.search(rf"^ +{each.name}/ ", tree, re.M), each.name
+    modules = {path.name for path in package.glob("*.py") if not path.name.startswith("__")}
+    assert set(re.findall(r"^  (\w+\.py)", tree, re.M)) == modules
+
+
+def test_every_step_of_the_walk_is_where_it_says() -> None:
+    """CONTRIBUTING follows a row through the code: files and names in backticks."""
+    text = section(ROOT / "CONTRIBUTING.md", "From a CSV row to the report")
+    steps = re.findall(r"^\| `(src/[^`]+)` \| ([^|]+) \|", text, re.M)
+    assert len(steps) > 20
+    for path, names in steps:
+        code = (ROOT / path).read_text(encoding="utf-8")
+        for part in (part for name in CODE.findall(names) for part in name.split(".")):
+            assert re.search(rf"^ *(?:class|def) {part}\b", code, re.M), f"{path}: {part}"
+
+
+@pytest.mark.parametrize("page", layers.PAGES, ids=lambda page: page.name)
+def test_the_layer_diagram_is_generated(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == layers.with_diagram(text), "write it again: python scripts/layers.py"
+    (contract,) = [each for each in layers.contracts() if each["type"] == "layers"]
+    assert len(contract["layers"]) > 5
+    for name in re.findall(r"ballotine\.(\w+)", " ".join(contract["layers"])):
+        assert re.search(rf"^ ?\d+ .*\b{name}\b", text, re.M), name
 
 
 def test_the_site_holds_every_page_and_asks_nothing_of_the_network() -> None:

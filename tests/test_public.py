@@ -1,13 +1,20 @@
-"""The public surface is what it says, and importing it is quick."""
+"""The public names exist, are documented, and are quick to import."""
 
 from __future__ import annotations
 
+import inspect
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import ballotine
+
+API = Path(__file__).parent.parent / "docs" / "api.md"
+MODULES = {"errors", "noise"}
+"""Modules that the reference covers as a whole."""
 
 
 def test_every_public_name_is_there() -> None:
@@ -20,6 +27,22 @@ def test_every_public_name_is_there() -> None:
 
 def test_everything_that_answers_ones_own_models_is_public() -> None:
     assert {"FittedModels", "GNMax", "Ledger", "Plan", "Rules", "Session"} <= set(ballotine.__all__)
+
+
+def test_every_public_name_is_in_the_api_reference_and_has_a_docstring() -> None:
+    text = API.read_text(encoding="utf-8")
+    listed = set(re.findall(r"^::: ballotine\.(\w+)$", text, re.M)) - MODULES
+    assert listed == set(ballotine.__all__) - {"__version__"}
+    assert "`ballotine.__version__`" in text
+    for name in listed:
+        assert inspect.cleandoc(getattr(ballotine, name).__doc__ or ""), name
+
+
+def test_every_public_method_has_a_docstring() -> None:
+    for name in set(ballotine.__all__) - {"__version__"}:
+        for member, value in vars(getattr(ballotine, name)).items():
+            if inspect.isfunction(value) and not member.startswith("_"):
+                assert inspect.getdoc(value), f"{name}.{member}"
 
 
 def test_the_command_line_starts_without_the_heavy_libraries() -> None:
