@@ -10,8 +10,9 @@ import pytest
 
 from ballotine.data import Column, DataSpec, Schema, fingerprint, load, sources
 from ballotine.data.groups import read_groups
-from ballotine.data.target import UNKNOWN, label_matrix, label_words
+from ballotine.data.target import label_words
 from ballotine.errors import DataError, ParameterError
+from ballotine.task import UNKNOWN, label_matrix
 
 
 def write(path, columns):

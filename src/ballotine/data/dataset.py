@@ -18,6 +18,7 @@ from ballotine.data.layout import ImageShape
 from ballotine.data.partition import secret_permutation
 from ballotine.data.schema import Schema, check_classes
 from ballotine.errors import DataError, ParameterError
+from ballotine.task import Task, task_kind
 from ballotine.types import IntArray, Labels, Matrix
 
 ClassesFrom = Literal["schema", "public labels", "private labels"]
@@ -144,9 +145,14 @@ class Dataset:
     groups: Labels | None = None
 
     @property
+    def task(self) -> Task:
+        """What records are labelled with: one class, or several labels."""
+        return task_kind(several=self.y_private.ndim == 2)(self.classes)
+
+    @property
     def multilabel(self) -> bool:
         """Whether a record may have several labels."""
-        return self.y_private.ndim == 2
+        return self.task.several
 
     @property
     def n_features(self) -> int:

@@ -17,6 +17,7 @@ from ballotine.data.partition import Partition, Random, Strategy, make_strategy
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.keys import group_key
+from ballotine.pipeline.steps import Steps, steps_of
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray, Labels
@@ -113,7 +114,7 @@ class Request:
         self._require_whole_votes("the fixed mode works")
 
     def _check_together(self, together: LearnTogether) -> None:
-        if self.mechanism.multilabel:
+        if self.mechanism.task.several:
             raise ParameterError("teachers learn together with one class per record only")
         if self.individual is not None:
             raise ParameterError("teachers with individual budgets cannot learn together")
@@ -162,6 +163,11 @@ class Procedure:
     def mechanism(self) -> Mechanism:
         """The mechanism that answers, made for the plan's teachers."""
         return self.plan.mechanism
+
+    @property
+    def steps(self) -> Steps:
+        """How teachers and students learn: one class, or several labels."""
+        return steps_of(self.mechanism.task)
 
     @property
     def classes(self) -> int:

@@ -16,6 +16,7 @@ from ballotine.noise import QueryNoise
 from ballotine.privacy.events import Event
 from ballotine.privacy.private import PrivateCosts
 from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.task import Task, task_kind
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.tally import Tallies
 
@@ -39,6 +40,11 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     multilabel: ClassVar[bool] = False
+
+    @property
+    def task(self) -> type[Task]:
+        """What its queries ask for."""
+        return task_kind(several=self.multilabel)
 
     @abstractmethod
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
