@@ -177,7 +177,7 @@ def follow(command: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("accounting", 4), ("engine", 2), ("individual", 2), ("voting", 4)]
+    ("name", "count"), [("accounting", 4), ("engine", 2), ("individual", 3), ("voting", 4)]
 )
 def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}

@@ -58,7 +58,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         student: any scikit-learn classifier; None for label spreading, or with several labels
             for logistic regression.
         individual: budgets by group of records, and how they are taught: `Weighting`,
-            `Upsampling` or `Vanishing`. They bring their own ε: give ``delta``, no ``budget``.
+            `Upsampling` or `Vanishing`, with one class or several labels. They bring their own
+            ε: give ``delta``, no ``budget``.
         mode: when answering stops. "strict": before the data-independent cost passes the
             budget. "fixed": after ``queries`` different rows, whose smaller, data-dependent ε is
             then published with noise of its own; give ``delta``, no ``budget``. "paper": on the

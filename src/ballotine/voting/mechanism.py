@@ -18,6 +18,7 @@ from ballotine.privacy.private import PrivateCosts
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.task import Task, task_kind
 from ballotine.types import FloatArray, IntArray
+from ballotine.voting.electorate import Electorate
 from ballotine.voting.tally import Tallies
 
 Bounds = Literal["published", "tight", "exact"]
@@ -70,6 +71,10 @@ class Mechanism(ABC):
     def tally(self, ballots: IntArray, classes: int) -> Tallies:
         """Count ballots of shape (queries, teachers), or (queries, teachers, labels)."""
         return Tallies.of(ballots, classes)
+
+    def weigh(self, ballots: IntArray, classes: int, electorate: Electorate) -> Tallies:
+        """Count the ballots of those whose turn it is, each with its weight."""
+        return Tallies(electorate.count(ballots, classes))
 
     def costs(
         self,
@@ -137,8 +142,8 @@ def refuse_reach(mechanism: Mechanism, reach: Reach) -> None:
     """For mechanisms whose cost is known for one teacher of weight one only."""
     if reach != ONE_VOTE:
         raise ParameterError(
-            f"{mechanism.name} has no cost for weighted or shared votes; "
-            "use gnmax or confident-gnmax with individual budgets"
+            f"{mechanism.name} has no cost for weighted or shared votes; individual budgets work "
+            "with gnmax, confident-gnmax, binary, clipped and powerset"
         )
 
 
