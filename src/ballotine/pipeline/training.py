@@ -10,7 +10,7 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
-from ballotine.pipeline.steps import Steps, Thresholds
+from ballotine.pipeline.steps import Steps, Teaching, Thresholds
 from ballotine.pipeline.together import Place, train_together
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer
 from ballotine.types import IntArray, Matrix
@@ -67,15 +67,8 @@ def train_ensemble(
         engine=engine,
         store=store,
     )
-    return procedure.steps.train(
-        trainer,
-        X,
-        y,
-        partition,
-        mechanism=procedure.mechanism,
-        thresholds=thresholds,
-        advance=advance,
-    )
+    how = Teaching(trainer, procedure.mechanism, thresholds, advance)
+    return procedure.steps.train(how, X, y, partition)
 
 
 def with_straight(
