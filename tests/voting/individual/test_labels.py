@@ -187,6 +187,30 @@ def test_sets_of_labels_are_charged_what_they_cost(scheme: Scheme) -> None:
         assert np.any(truth > 0.5 * charged)
 
 
+@pytest.mark.parametrize("scheme", SCHEMES[1:], ids=repr)
+def test_exact_costs_of_sets_hold_for_every_group(scheme: Scheme) -> None:
+    plan, sets = planned(scheme, PowersetVoting(3.0)), 2**LABELS
+    draw, turns = np.random.default_rng(6), np.zeros(1, dtype=np.int64)
+    for _ in range(12):
+        cast = (draw.random((1, plan.teachers, LABELS)) < draw.random(LABELS)).astype(np.int64)
+        numbers = cast[0] @ 2 ** np.arange(LABELS)
+        tallies = plan.tally(cast, LABELS, turns)
+        answers = np.ones((1, LABELS), dtype=np.int64)
+        claims = group_costs(plan, tallies, answers, ORDERS, "exact", turns)
+        for group in plan.groups:
+            (own,), weights = voters(plan, group)
+            laws = []
+            for other in (int(numbers[own]), *range(sets)):
+                changed = np.where(np.arange(plan.teachers) == own, other, numbers)
+                counts = np.bincount(changed, weights, minlength=sets)
+                laws.append(gaussian.argmax_law(tuple(counts.tolist()), 3.0))
+            law = np.array(laws)
+            there, back = divergence(law[:1], law, ORDERS), divergence(law, law[:1], ORDERS)
+            truth = np.maximum(there, back).max(axis=1)
+            claimed = claims[group.name].unlock(reason="test")[0]
+            assert np.all(truth <= claimed * (1 + 1e-9) + 1e-12)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 @pytest.mark.parametrize(
     "mechanism", [VOTING[0], VOTING[3], CHECKED[0], CHECKED[1]], ids=lambda m: m.describe()[:90]
