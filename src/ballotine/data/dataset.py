@@ -150,18 +150,9 @@ class Dataset:
         return task_kind(several=self.y_private.ndim == 2)(self.classes)
 
     @property
-    def multilabel(self) -> bool:
-        """Whether a record may have several labels."""
-        return self.task.several
-
-    @property
     def n_features(self) -> int:
         """How many features a row has."""
         return int(self.X_private.shape[1])
-
-    def names(self, positions: IntArray) -> Labels:
-        """Class positions as class names."""
-        return np.asarray(self.classes)[positions]
 
     def fingerprint(self, salt: bytes) -> str:
         """A name for the private records, whatever their order, file format and schema."""

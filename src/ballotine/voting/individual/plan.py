@@ -119,7 +119,7 @@ class Plan:
     @property
     def votes(self) -> float:
         """What all ballots on one query weigh together."""
-        return sum(block.voters * block.weight for block in self._blocks())
+        return Electorate(self._blocks(), {}).votes
 
     @property
     def standard(self) -> bool:
