@@ -54,7 +54,11 @@ def distill(
         with progress.stage("student", 1) as advance:
             advance(1)
         return kept
-    with _answers_are_safe(folder), _told_later(), watched(progress, learner, labels) as telling:
+    with (
+        _answers_are_safe(folder),
+        _silenced(),
+        watched(progress, learner, labels) as telling,
+    ):
         model = released(unwatched(train_student(steps, telling, rows, labels, noise)))
     student = steps.student(model, list(classes))
     forget(folder, folder.student)
@@ -82,8 +86,8 @@ def interruption(student: Student) -> str | None:
 
 
 @contextmanager
-def _told_later() -> Iterator[None]:
-    """The run's own warnings tell of an interruption, also when the student was kept."""
+def _silenced() -> Iterator[None]:
+    """Silence warnings here: the run reports interruptions itself, also of a kept student."""
     with warnings.catch_warnings(record=True):
         yield
 

@@ -1,7 +1,7 @@
-"""What somebody asks for, and the rules it comes to: settled before any vote is seen.
+"""A request for private answers, and the rules that follow from it before any vote is seen.
 
-The estimator and the run file describe the same thing in their own words; from here on they
-share every step that decides an answer.
+The estimator and the run file both make a `Request`; from here on they share every step that
+decides an answer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WHOLE_VOTES = (GNMax, ConfidentGNMax)
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for.
+    """What the caller of the pipeline asks for.
 
     Attributes:
         mechanism: how votes become answers.

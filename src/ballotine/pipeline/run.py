@@ -93,7 +93,7 @@ class Run:
             make_transformer(settings.features.kind, settings.features.options, "features")
 
     def execute(self) -> RunResult:
-        """Walk the whole road; what was done before is not done again."""
+        """Run all stages; those that finished in an earlier attempt are not repeated."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
         ready = self._prepare()
@@ -113,7 +113,7 @@ class Run:
         return dataset, self._partition(dataset, self._settle(dataset), self._secret())
 
     def _prepare(self) -> Ready:
-        """Everything that is settled before anybody is trained and anything is paid for."""
+        """Settle everything that must be known before training starts and anything is charged."""
         secret = self._secret()
         dataset = load(self.settings.data_spec())
         procedure = self._settle(dataset)
@@ -137,7 +137,7 @@ class Run:
         return path.read_bytes()
 
     def _settle(self, dataset: Dataset) -> Procedure:
-        """Count, charge and stop how? Decided by settings and public facts alone."""
+        """Settle how votes are counted, charged and stopped, from public facts alone."""
         voting = self.settings.voting
         mechanism = voting.build(dataset.classes)
         if not isinstance(dataset.task, mechanism.task):
@@ -220,7 +220,7 @@ class Run:
         return ensemble
 
     def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
-        """Ballots on the whole pool, kept: they cost nothing until something is released."""
+        """Cast ballots on the whole pool and keep them: they cost nothing until released."""
         mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = kept_ballots(self.folder, mark)
@@ -232,7 +232,7 @@ class Run:
         return ballots
 
     def _keep_problems(self, ensemble: Ensemble) -> None:
-        """Why some teachers vote a constant: for the holder, in the private part."""
+        """Write down why some teachers cast constant ballots, in the private part of the folder."""
         if ensemble.problems:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
@@ -319,7 +319,7 @@ class Run:
     def _warnings(
         self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What everybody may be told, and what depends on private records."""
+        """Warnings for everybody, and those for the holder that depend on private records."""
         public = list(dataset.notes)
         protected = len(dataset.X_private) - len(procedure.straight)
         if (text := warn_about_delta(procedure.plan.delta, protected)) is not None:
