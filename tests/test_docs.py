@@ -180,7 +180,7 @@ def follow(command: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("accounting", 4), ("engine", 2), ("extending", 1), ("individual", 2), ("voting", 4)],
+    [("accounting", 4), ("engine", 2), ("extending", 1), ("individual", 3), ("voting", 4)],
 )
 def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}

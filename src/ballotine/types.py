@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between the rooms."""
+"""Names for the arrays that packages exchange, and for answers that name nothing."""
 
 from __future__ import annotations
 
@@ -19,3 +19,6 @@ Labels: TypeAlias = npt.NDArray[Any]
 
 ABSTAIN: int = -1
 """The answer of a mechanism that keeps its answer to itself."""
+
+UNASKED: int = -2
+"""In returned answers: the budget ended before this query was asked."""

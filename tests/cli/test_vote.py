@@ -92,6 +92,42 @@ def test_modes_and_groups(ballotine: Command, tmp_path: Path) -> None:
     assert {g["group"]: g["budget"] for g in accounted["groups"]} == {"old": 1.0, "young": 2.0}  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize(
+    "typed",
+    [
+        ("-m", "clipped", "--tau", "1.8", "--sigma", "9"),
+        ("-m", "binary", "--sigma", "9", "--threshold", "14", "--sigma-threshold", "6"),
+        ("-m", "powerset", "--sigma", "9"),
+    ],
+    ids=lambda typed: typed[1],
+)
+@pytest.mark.parametrize(
+    ("head", "method"),
+    [("teacher,group", "weighting"), ("teacher,group", "vanishing"), ("group,copies", "weighting")],
+    ids=["weighting", "vanishing", "upsampling"],
+)
+def test_labels_of_groups(
+    ballotine: Command, tmp_path: Path, typed: tuple[str, ...], head: str, method: str
+) -> None:
+    rows = [f"{i},{'old' if i < 11 else 'young'}" for i in range(21)]
+    if head == "group,copies":
+        rows = ["old,1", "young,2"]
+    (tmp_path / "seats.csv").write_text("\n".join([head, *rows]))
+    base = ("labels.npy", *typed, "--delta", "1e-5", "--seed", "1")
+    groups = ("--weights", "seats.csv", "--group-budgets", "old=6,young=16", "--individual", method)
+    done = run(ballotine, "vote", *base, *groups, "--ledger", "g.sqlite", "--out", "a.npz")
+    assert 0 < int(str(done["queries"])) <= 40
+    spent = {each["name"]: each for each in done["groups"]}  # type: ignore[attr-defined]
+    assert {name: each["budget"] for name, each in spent.items()} == {"old": 6.0, "young": 16.0}
+    assert all(0 < each["epsilon"] <= each["budget"] for each in spent.values())
+    again = run(ballotine, "vote", *base, *groups, "--ledger", "g.sqlite")
+    assert again["queries"] == done["queries"], "the same queries cost nothing more"
+    assert "young" in ballotine("ledger", "show", "g.sqlite").stdout
+    assert ballotine("ledger", "verify", "g.sqlite").returncode == 0
+    accounted = run(ballotine, "account", *base, *groups, "--bounds", "tight")
+    assert {g["group"]: g["budget"] for g in accounted["groups"]} == {"old": 6.0, "young": 16.0}  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("bounds", ["published", "tight", "exact"])
 @pytest.mark.parametrize(
     "typed",

@@ -10,8 +10,9 @@ import pytest
 
 from ballotine.data import ColumnSchema, DataSpec, Schema, fingerprint, load, sources
 from ballotine.data.groups import read_groups
-from ballotine.data.target import UNKNOWN, label_matrix, label_words
+from ballotine.data.target import label_words
 from ballotine.errors import DataError, ParameterError
+from ballotine.task import UNKNOWN, label_matrix
 
 
 def write(path, columns):
@@ -169,7 +170,7 @@ def labelled(tmp_path):
 
 def test_several_labels_from_columns(tmp_path, labelled):
     data = load(labelled)
-    assert data.multilabel
+    assert data.task.several
     assert (data.classes, data.classes_from) == (("cough", "fever"), "schema")
     assert data.feature_names == ("number", "other")
     table = patients(60, 1)
@@ -177,7 +178,7 @@ def test_several_labels_from_columns(tmp_path, labelled):
     assert data.y_private.tolist() == expected.tolist()
     assert data.y_public is None
     assert data.y_test.shape == (20, 2)
-    assert not load(replace(labelled, targets=None, target="fever", schema=SCHEMA)).multilabel
+    assert not load(replace(labelled, targets=None, target="fever", schema=SCHEMA)).task.several
     turned = load(replace(labelled, targets=("fever", "cough")))
     assert turned.y_private.tolist() == data.y_private[:, ::-1].tolist()
 

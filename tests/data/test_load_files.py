@@ -87,7 +87,7 @@ def test_with_a_schema_everything_comes_from_it(files):
     assert data.feature_names == ("age", "ward=A", "ward=B", "ward=C")
     assert data.y_public is None
     assert data.X_test is None
-    assert data.names(np.array([1, 0])).tolist() == ["yes", "no"]
+    assert data.task.decode(np.array([1, 0])).tolist() == ["yes", "no"]
     assert (data.name, data.origin, data.verified) == ("private", "files", None)
 
 
@@ -130,7 +130,7 @@ def test_labelled_public_rows(tmp_path, files):
     data = load(spec)
     assert data.classes_from == "public labels"
     assert data.y_public is not None
-    assert data.names(data.y_public).tolist() == people(30, 2)["ill"]
+    assert data.task.decode(data.y_public).tolist() == people(30, 2)["ill"]
     silent = load(replace(spec, public_labels=False))
     assert (silent.y_public, silent.classes_from) == (None, "private labels")
 
@@ -194,7 +194,7 @@ def test_a_split_keeps_rows_whole(tmp_path, monkeypatch):
             (data.X_test, data.y_test),
         ):
             numbers = np.rint(X[:, 0] * 1000).astype(int)
-            assert data.names(y).tolist() == ["odd" if i % 2 else "even" for i in numbers]
+            assert data.task.decode(y).tolist() == ["odd" if i % 2 else "even" for i in numbers]
             seen += numbers.tolist()
         assert sorted(seen) == ids
 

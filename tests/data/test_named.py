@@ -169,7 +169,7 @@ def test_a_multi_label_set_keeps_its_matrix(monkeypatch):
     many = replace(digits, y=traits, classes=("even", "large"))
     monkeypatch.setattr("ballotine.data.loading.get", lambda *_, **__: many)
     data = load(DataSpec(source="digits"))
-    assert data.multilabel
+    assert data.task.several
     assert data.classes == ("even", "large")
     where = {tuple(row): label.tolist() for row, label in zip(digits.X, traits, strict=True)}
     for X, y in ((data.X_private, data.y_private), (data.X_test, data.y_test)):

@@ -166,11 +166,11 @@ def as_answered(query: Reserved, events: tuple[str, ...]) -> Iterable[str]:
 
 def _released(event: str, answer: Answer) -> Iterable[str]:
     facts = json.loads(event)
-    if facts["event"] == "label-bits":
+    if facts["event"] in {"label-bits", "weighted-label-bits"}:
         assert isinstance(answer, tuple)
         given = sum(mark != ABSTAINED for mark in answer)
         return [json.dumps({**facts, "labels": given}, sort_keys=True)] if given else []
-    is_check = facts["event"] in {"gaussian-check", "label-checks"}
+    is_check = facts["event"] in {"gaussian-check", "label-checks", "weighted-label-checks"}
     return [] if answer == ABSTAINED and not is_check else [event]
 
 

@@ -67,7 +67,7 @@ def test_a_run_on_a_table_leaves_everything_it_should(table: Path) -> None:
     assert result.dataset.X_test is not None
     assert result.dataset.y_test is not None
     predicted = Student.load(folder.student).predict(result.dataset.X_test)
-    right = predicted == result.dataset.names(result.dataset.y_test)
+    right = predicted == result.dataset.task.decode(result.dataset.y_test)
     assert result.evaluation.accuracy == pytest.approx(right.mean())
     assert result.ceiling is None
     assert result.label_accuracy is None

@@ -13,7 +13,6 @@ from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy import multilabel
 from ballotine.privacy.events import LabelBits, LabelChecks
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.reach import Reach
 from ballotine.types import ABSTAIN
 from ballotine.voting import (
     UNASKED,
@@ -138,22 +137,6 @@ def test_what_was_asked_and_answered_is_charged() -> None:
 def test_bad_parameters(kind: Any, parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError):
         kind(**parameters)
-
-
-@pytest.mark.parametrize(
-    "mechanism", [BinaryVoting(4.0), ClippedVoting(4.0, 1.0), PowersetVoting(4.0)]
-)
-def test_weighted_votes_have_no_cost(mechanism: Mechanism) -> None:
-    tallies = mechanism.tally(np.ones((1, 2, 3), dtype=np.int64), 3)
-    answers, reach = np.ones((1, 3), dtype=np.int64), Reach(weight=2.0)
-    for attempt in (
-        lambda: mechanism.events(3, reach),
-        lambda: mechanism.realised(answers, 3, reach),
-        lambda: mechanism.costs(tallies, answers, ORDERS, "tight", reach),
-        lambda: mechanism.costs(tallies, answers, ORDERS, "exact", reach),
-    ):
-        with pytest.raises(ParameterError, match="weighted or shared"):
-            attempt()
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from ballotine.data.layout import ImageShape
 from ballotine.data.partition import secret_permutation
 from ballotine.data.schema import Schema, check_classes
 from ballotine.errors import DataError, ParameterError
+from ballotine.task import Task, task_kind
 from ballotine.types import IntArray, Labels, Matrix
 
 ClassesFrom = Literal["schema", "public labels", "private labels"]
@@ -144,18 +145,14 @@ class Dataset:
     groups: Labels | None = None
 
     @property
-    def multilabel(self) -> bool:
-        """Whether a record may have several labels."""
-        return self.y_private.ndim == 2
+    def task(self) -> Task:
+        """What records are labelled with: one class, or several labels."""
+        return task_kind(several=self.y_private.ndim == 2)(self.classes)
 
     @property
     def n_features(self) -> int:
         """How many features a row has."""
         return int(self.X_private.shape[1])
-
-    def names(self, positions: IntArray) -> Labels:
-        """Class positions as class names."""
-        return np.asarray(self.classes)[positions]
 
     def fingerprint(self, salt: bytes) -> str:
         """A name for the private records, whatever their order, file format and schema."""

@@ -23,7 +23,7 @@ from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
 from ballotine.data.schema import MOST_LEVELS, Schema
 from ballotine.data.sources import read_arrays, source_kind
 from ballotine.data.table import require_columns
-from ballotine.data.target import Classes, Target
+from ballotine.data.target import Classes, ClassTarget, LabelTarget, Target
 from ballotine.errors import DataError, ParameterError
 from ballotine.text import printable, quoted
 
@@ -92,7 +92,7 @@ def _sources(spec: DataSpec, schema: Schema | None) -> _Sources:
 def _array_sources(spec: DataSpec) -> _Sources:
     if spec.group_column is not None:
         raise ParameterError("feature arrays have no column of groups: give a file of groups")
-    several = None if spec.targets is None else Target(spec.targets, several=True)
+    several = None if spec.targets is None else LabelTarget(spec.targets)
 
     def rows(path: str | Path | None, where: str) -> ArrayRows | None:
         if path is None:
@@ -146,8 +146,8 @@ def _target(spec: DataSpec, schema: Schema | None) -> Target:
     if spec.targets is not None:
         if schema is not None and (schema.target is not None or schema.classes is not None):
             raise ParameterError("with several targets the schema names neither target nor classes")
-        return Target(spec.targets, several=True)
-    return Target.one(_target_column(spec, schema))
+        return LabelTarget(spec.targets)
+    return ClassTarget((_target_column(spec, schema),))
 
 
 def _target_column(spec: DataSpec, schema: Schema | None) -> str:

@@ -17,6 +17,7 @@ from ballotine.data.schema import Schema
 from ballotine.data.sources import Arrays
 from ballotine.data.target import label_words
 from ballotine.errors import ParameterError
+from ballotine.task import task_kind
 from ballotine.types import IntArray, Matrix
 
 PUBLIC_SHARE, TEST_SHARE = 0.25, 0.15
@@ -48,8 +49,8 @@ def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
     if groups is not None:
         check_length(groups, len(named.X), f"the set '{named.entry.name}'")
     private, public, test, kept = _named_parts(named, spec)
-    several = named.y.ndim == 2
-    words = label_words(private[1] if several else np.asarray(named.classes)[private[1]])
+    task = task_kind(several=named.y.ndim == 2)(named.classes)
+    words = label_words(task.decode(private[1]))
     records = records_of(_as_published(named, private[0]), words)
     preprocessing: PreprocessingFrom = "schema"
     if not named.scaled:

@@ -15,8 +15,9 @@ from ballotine.data.groups import group_names
 from ballotine.data.identity import Records, joined, records_in, records_of
 from ballotine.data.sources import Arrays, column_names, read_batches
 from ballotine.data.table import as_column, class_indices, classes_of, require_columns
-from ballotine.data.target import Classes, Target, label_matrix, label_words
+from ballotine.data.target import Classes, Target, label_words
 from ballotine.errors import DataError
+from ballotine.task import label_matrix
 from ballotine.types import IntArray, Labels, Matrix
 
 
@@ -138,8 +139,8 @@ class TableRows:
             if classes is not None:
                 labels.append(self.target.read(batch, classes, self.where))
                 if identify:
-                    known = labels[-1] if self.target.several else np.asarray(classes)[labels[-1]]
-                    records.append(records_in(batch, self.target.columns, label_words(known)))
+                    known = label_words(self.target.task(classes).decode(labels[-1]))
+                    records.append(records_in(batch, self.target.columns, known))
         X, y = np.concatenate(features), np.concatenate(labels) if labels else None
         order = self._order()
         if order is not None:

@@ -47,6 +47,14 @@ def _curve(event: Event, orders: bytes) -> FloatArray:
     return event.cost(np.frombuffer(orders, dtype=np.float64))
 
 
+def seats_at(turns: IntArray, voters: int, teachers: int) -> BoolArray:
+    """Which of a group's teachers vote on the queries with these turns, (queries, teachers)."""
+    first = (turns * voters) % teachers
+    places = (np.arange(teachers)[None, :] - first[:, None]) % teachers
+    votes: BoolArray = places < voters
+    return votes
+
+
 @dataclass(frozen=True)
 class GroupCharge:
     """What one query costs the records of one group.
@@ -90,10 +98,7 @@ class GroupCharge:
         """Which units vote on the queries with these turns, shape (queries, units)."""
         if self.units == 1:
             return np.ones((len(turns), 1), dtype=bool)
-        first = (turns * self.voters) % self.teachers
-        places = (np.arange(self.teachers)[None, :] - first[:, None]) % self.teachers
-        votes: BoolArray = places < self.voters
-        return votes
+        return seats_at(turns, self.voters, self.teachers)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for the ledger's file."""

@@ -1,4 +1,4 @@
-"""The whole road: as an estimator, and as a run described by one file."""
+"""The pipeline: as a scikit-learn estimator, and as a run described by one file."""
 
 from ballotine.pipeline.classifier import PateClassifier
 from ballotine.pipeline.folder import RunFolder, create_folder, new_folder, open_folder

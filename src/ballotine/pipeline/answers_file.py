@@ -29,13 +29,6 @@ def write_answers(stream: BinaryIO, answers: Answers, first: IntArray) -> None:
         "status": pa.array(status.tolist(), pa.string()),
         "repeats": pa.array(first, pa.int64(), mask=first == rows),
     }
-    pq.write_table(pa.table(columns | _answers(answers)), stream)
-
-
-def _answers(answers: Answers) -> dict[str, pa.Array]:
-    if not answers.multilabel:
-        return {"answer": pa.array(answers.named.tolist(), from_pandas=True)}
-    return {
-        f"answer:{name}": pa.array(answers.named[:, place].tolist(), pa.int8())
-        for place, name in enumerate(answers.classes.tolist())
-    }
+    for name, given in answers.task.columns(answers.labels).items():
+        columns[name] = pa.array(given.data, mask=np.ma.getmaskarray(given))
+    pq.write_table(pa.table(columns), stream)

@@ -1,4 +1,4 @@
-"""What a guarantee rests on, in words; collected from every step of the road."""
+"""The assumptions of a guarantee in words, collected from every stage of the pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole road as one scikit-learn estimator."""
+"""The whole pipeline as one scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _clone_parametrized
-from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
@@ -25,12 +24,11 @@ from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
 from ballotine.pipeline.counting import first_places
 from ballotine.pipeline.own_ledgers import OwnLedgers
 from ballotine.pipeline.procedure import Procedure, Request
-from ballotine.pipeline.targets import encode_classes, encode_labels
 from ballotine.pipeline.together import LearnTogether, Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student
 from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
-from ballotine.students import SpreadingClassifier, label_score
+from ballotine.task import Task
 from ballotine.teachers import make_engine
 from ballotine.types import FloatArray, IntArray, Labels, Matrix
 from ballotine.voting import Answers, GNMax, Mechanism, Session
@@ -60,7 +58,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         student: any scikit-learn classifier; None for label spreading, or with several labels
             for logistic regression.
         individual: budgets by group of records, and how they are taught: `Weighting`,
-            `Upsampling` or `Vanishing`. They bring their own ε: give ``delta``, no ``budget``.
+            `Upsampling` or `Vanishing`, with one class or several labels. They bring their own
+            ε: give ``delta``, no ``budget``.
         mode: when answering stops. "strict": before the data-independent cost passes the
             budget. "fixed": after ``queries`` different rows, whose smaller, data-dependent ε is
             then published with noise of its own; give ``delta``, no ``budget``. "paper": on the
@@ -136,13 +135,13 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         request = self._request()
         if self.together is not None:
             check_network(self.teacher)
-        X, codes, names = self._private_rows(X, y, groups, several=request.mechanism.multilabel)
+        X, codes, names = self._private_rows(X, y, groups, request.mechanism.task)
         self.procedure_ = Procedure.settle(request, len(self.classes_), names, len(X))
         self._warn(codes)
         self.noise_ = _noise(self.random_state)
         secret = self.noise_.words("partition", b"", 4)
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
-        records = records_of(X, label_words(codes if codes.ndim == 2 else self.classes_[codes]))
+        records = records_of(X, label_words(self._task.decode(codes)))
         self.ledger_ = self._ledger(records)
         self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
         # Without a seed the teachers are new, and have answered nothing yet.
@@ -198,17 +197,12 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if len(answers) != len(X):
             raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
-        student = self._default_student() if self.student is None else self.student
+        steps = self.procedure_.steps
+        student = steps.default_student() if self.student is None else self.student
         rows = np.concatenate([X, self._straight[0]])
         labels = np.concatenate([answers.labels, self._straight[1]])
-        self.student_ = train_student(student, rows, labels, self.noise_)
+        self.student_ = train_student(steps, student, rows, labels, self.noise_)
         return self
-
-    def _default_student(self) -> Any:
-        """What was measured to be a good choice, see docs/papers/student.md."""
-        if self.procedure_.mechanism.multilabel:
-            return LogisticRegression(max_iter=1000)
-        return SpreadingClassifier()
 
     def predict(self, X: Matrix) -> Labels:
         """The student's classes, or labels; before ``distill``, released answers.
@@ -222,24 +216,19 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             codes = self._demand(self.label(X))
         else:
             codes = self.student_.predict(validate_data(self, X, dtype=np.float64, reset=False))
-        return codes if self.procedure_.mechanism.multilabel else self.classes_[codes]
+        return self._task.decode(codes)
 
     @available_if(_has_proba)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Matrix) -> FloatArray:
         """The student's probabilities, one column per class (or label) of ``classes_``."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        if self.procedure_.mechanism.multilabel:
-            labels: FloatArray = self.student_.predict_proba(X)
-            return labels
-        result = np.zeros((len(X), len(self.classes_)))
-        result[:, self.student_.classes_] = self.student_.predict_proba(X)
-        return result
+        student = self.procedure_.steps.student(self.student_, self.classes_)
+        return student.predict_proba(X)
 
     def score(self, X: Matrix, y: Labels, sample_weight: Any = None) -> float:
         """Accuracy; with several labels, the mean accuracy over labels."""
-        if np.ndim(y) == 2:
-            return label_score(self.predict(X), np.asarray(y), sample_weight)
-        return float(super().score(X, y, sample_weight))
+        predicted = self.predict(X)
+        return self.procedure_.steps.score(predicted, y, sample_weight)
 
     @property
     def guarantee_(self) -> Guarantee:
@@ -301,20 +290,21 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warnings.warn(text, BiasWarning, stacklevel=3)
 
     def _private_rows(
-        self, X: Matrix, y: Labels, groups: Labels | None, *, several: bool
+        self, X: Matrix, y: Labels, groups: Labels | None, task: type[Task]
     ) -> tuple[Matrix, IntArray, Labels | None]:
         """Rows, class numbers and groups; what is wrong with a private cell is not repeated."""
         least = self.n_teachers
         try:
             X, y = validate_data(
-                self, X, y, dtype=np.float64, multi_output=several, ensure_min_samples=least
+                self, X, y, dtype=np.float64, multi_output=task.several, ensure_min_samples=least
             )
         except ValueError as problem:
             if "could not convert" not in str(problem):
                 raise
             raise DataError("the private rows hold values that are not numbers") from None
-        self._classes_from_private = self.classes is None and not several
-        codes, self.classes_ = (encode_labels if several else encode_classes)(y, self.classes)
+        self._classes_from_private = self.classes is None and not task.several
+        codes, self._task = task.encode(y, self.classes)
+        self.classes_ = self._task.names
         names = None if groups is None else np.asarray(groups)
         check_consistent_length(codes, names)
         return X, codes, names
@@ -348,7 +338,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if (missing := int(np.count_nonzero(answers.labels < 0))) > 0:
             raise AbstainedError(
                 f"the mechanism abstained on {missing} of {answers.labels.size} "
-                f"{'labels' if answers.multilabel else 'rows'}; use label() to see "
+                f"{answers.task.parts}; use label() to see "
                 "which, or distill() a student, which answers every row",
                 abstained=missing,
             )

@@ -12,10 +12,11 @@ from ballotine.errors import BallotineError, RunFolderError
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.folder import RunFolder
 from ballotine.pipeline.resume import forget, is_kept, keep, mark_of
+from ballotine.pipeline.steps import Steps
 from ballotine.pipeline.training import train_student
 from ballotine.pipeline.watching import unwatched, watched
 from ballotine.progress import Progress
-from ballotine.students import MultiLabelStudent, Student, trainings
+from ballotine.students import Student, trainings
 from ballotine.text import quoted
 from ballotine.types import IntArray, Matrix
 
@@ -23,6 +24,7 @@ log = logging.getLogger("ballotine.run")
 
 
 def distill(
+    steps: Steps,
     learner: Any,
     rows: Matrix,
     labels: IntArray,
@@ -36,6 +38,7 @@ def distill(
     """The student in the folder if it was made from the same things, or a new one.
 
     Args:
+        steps: of the task.
         learner: any scikit-learn classifier.
         rows: what it learns from.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
@@ -51,9 +54,13 @@ def distill(
         with progress.stage("student", 1) as advance:
             advance(1)
         return kept
-    with _answers_are_safe(folder), _told_later(), watched(progress, learner, labels) as telling:
-        model = released(unwatched(train_student(telling, rows, labels, noise)))
-    student = (MultiLabelStudent if labels.ndim == 2 else Student)(model, list(classes))
+    with (
+        _answers_are_safe(folder),
+        _silenced(),
+        watched(progress, learner, labels) as telling,
+    ):
+        model = released(unwatched(train_student(steps, telling, rows, labels, noise)))
+    student = steps.student(model, list(classes))
     forget(folder, folder.student)
     student.save(folder.student)
     keep(folder, folder.student, mark)
@@ -79,8 +86,8 @@ def interruption(student: Student) -> str | None:
 
 
 @contextmanager
-def _told_later() -> Iterator[None]:
-    """The run's own warnings tell of an interruption, also when the student was kept."""
+def _silenced() -> Iterator[None]:
+    """Silence warnings here: the run reports interruptions itself, also of a kept student."""
     with warnings.catch_warnings(record=True):
         yield
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,13 +12,9 @@ from sklearn.metrics import confusion_matrix
 
 from ballotine import metrics
 from ballotine.metrics import MultiLabelScores
-from ballotine.models import seeded_clone
 from ballotine.students import Student
-from ballotine.teachers import fit_labels
 from ballotine.types import IntArray, Matrix
 from ballotine.voting import Answers
-
-PRESENT = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,6 +30,27 @@ class Evaluation:
     rows: int
     accuracy: float
     confusion: IntArray
+
+    @classmethod
+    def of(cls, student: Student, X: Matrix, y: IntArray) -> Evaluation:
+        """Measure a student."""
+        predicted = student.model.predict(X)
+        matrix = confusion_matrix(y, predicted, labels=np.arange(len(student.classes_)))
+        return cls(len(y), float(np.mean(predicted == y)), matrix.astype(np.int64))
+
+    def describe(self, names: Sequence[Any]) -> dict[str, Any]:
+        """For the privacy card."""
+        rows = self.confusion.sum(axis=1)
+        right = np.diagonal(self.confusion)
+        return {
+            "rows": self.rows,
+            "accuracy": self.accuracy,
+            "per_class": [
+                {"class": name, "rows": int(n), "recall": float(hit / n) if n else None}
+                for name, n, hit in zip(names, rows, right, strict=True)
+            ],
+            "confusion": self.confusion.tolist(),
+        }
 
 
 @dataclass(frozen=True)
@@ -72,14 +90,33 @@ class LabelEvaluation:
         """The mean accuracy; 0 where no label is known."""
         return self.acc or 0.0
 
+    @classmethod
+    def of(cls, student: Student, X: Matrix, y: IntArray) -> LabelEvaluation:
+        """Measure a student."""
+        predicted, chances = student.model.predict(X), student.model.predict_proba(X)
+        known = y >= 0
+        labels = tuple(
+            LabelScore(
+                rows=int(known[:, label].sum()),
+                present=int(np.count_nonzero(y[:, label] == 1)),
+                **_defined(
+                    metrics.score(
+                        y[:, [label]], predicted[:, [label]], chances[:, [label]], known[:, [label]]
+                    )
+                ),
+            )
+            for label in range(y.shape[1])
+        )
+        overall = _defined(metrics.score(y, predicted, chances, known))
+        return cls(rows=len(y), labels=labels, **overall)
 
-def evaluate(student: Student, X: Matrix, y: IntArray) -> Evaluation | LabelEvaluation:
-    """Measure a student on labelled test rows."""
-    predicted = student.model.predict(X)
-    if y.ndim == 2:
-        return _evaluate_labels(predicted, student.model.predict_proba(X), y)
-    matrix = confusion_matrix(y, predicted, labels=np.arange(len(student.classes_)))
-    return Evaluation(len(y), float(np.mean(predicted == y)), matrix.astype(np.int64))
+    def describe(self, names: Sequence[Any]) -> dict[str, Any]:
+        """For the privacy card."""
+        content = asdict(self)
+        labels = content.pop("labels")
+        return content | {
+            "per_label": [{"label": name} | each for name, each in zip(names, labels, strict=True)]
+        }
 
 
 def label_accuracy(answers: Answers, truth: IntArray) -> float | None:
@@ -88,34 +125,6 @@ def label_accuracy(answers: Answers, truth: IntArray) -> float | None:
     if not answered.any():
         return None
     return float(np.mean(answers.labels[answered] == truth[answered]))
-
-
-def ceiling(estimator: Any, X: Matrix, y: IntArray, X_test: Matrix, y_test: IntArray) -> float:
-    """A teacher that sees all private records, unprotected: for experiments only."""
-    if y.ndim == 2:
-        chances = fit_labels(estimator, X, y, 0).probabilities(X_test)
-        named = (np.nan_to_num(chances) > PRESENT).astype(np.int64)
-        return metrics.accuracy(y_test, named, y_test >= 0)
-    model = seeded_clone(estimator, 0).fit(X, y)
-    return float(np.mean(model.predict(X_test) == y_test))
-
-
-def _evaluate_labels(predicted: IntArray, chances: Any, y: IntArray) -> LabelEvaluation:
-    known = y >= 0
-    labels = tuple(
-        LabelScore(
-            rows=int(known[:, label].sum()),
-            present=int(np.count_nonzero(y[:, label] == 1)),
-            **_defined(
-                metrics.score(
-                    y[:, [label]], predicted[:, [label]], chances[:, [label]], known[:, [label]]
-                )
-            ),
-        )
-        for label in range(y.shape[1])
-    )
-    overall = _defined(metrics.score(y, predicted, chances, known))
-    return LabelEvaluation(rows=len(y), labels=labels, **overall)
 
 
 def _defined(scores: MultiLabelScores) -> dict[str, float | None]:

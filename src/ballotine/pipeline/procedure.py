@@ -1,7 +1,7 @@
-"""What somebody asks for, and the rules it comes to: settled before any vote is seen.
+"""A request for private answers, and the rules that follow from it before any vote is seen.
 
-The estimator and the run file describe the same thing in their own words; from here on they
-share every step that decides an answer.
+The estimator and the run file both make a `Request`; from here on they share every step that
+decides an answer.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from ballotine.data.partition import Partition, Random, Strategy, make_strategy
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.keys import group_key
+from ballotine.pipeline.steps import Steps, steps_of
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray, Labels
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Plan, Rules
-from ballotine.voting.individual import Scheme, group_numbers
+from ballotine.voting.individual import Scheme, group_numbers, require_priced
 from ballotine.voting.session import RECORDS, require_ledger
 
 WHOLE_VOTES = (GNMax, ConfidentGNMax)
-"""Mechanisms that can weigh votes, and whose data-dependent ε can be published."""
+"""Mechanisms whose data-dependent ε can be published."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody asks for.
+    """What the caller of the pipeline asks for.
 
     Attributes:
         mechanism: how votes become answers.
@@ -100,7 +101,7 @@ class Request:
             raise ParameterError(
                 "individual budgets bring their own ε: leave budget out and give delta"
             )
-        self._require_whole_votes("individual budgets work")
+        require_priced(self.mechanism)
 
     def _check_fixed(self) -> None:
         if self.budget is not None or self.delta is None:
@@ -110,10 +111,14 @@ class Request:
             )
         if self.queries is None or self.queries < 1:
             raise ParameterError("the fixed mode needs the number of queries, beforehand")
-        self._require_whole_votes("the fixed mode works")
+        if not isinstance(self.mechanism, WHOLE_VOTES):
+            raise ParameterError(
+                "the fixed mode works with gnmax and confident-gnmax, not with "
+                f"{self.mechanism.name}"
+            )
 
     def _check_together(self, together: LearnTogether) -> None:
-        if self.mechanism.multilabel:
+        if self.mechanism.task.several:
             raise ParameterError("teachers learn together with one class per record only")
         if self.individual is not None:
             raise ParameterError("teachers with individual budgets cannot learn together")
@@ -122,12 +127,6 @@ class Request:
             raise ParameterError(
                 f"teachers that learn together answer in strict mode, not in {self.mode.value} "
                 "mode: a cost that depends on the votes is not proven for them"
-            )
-
-    def _require_whole_votes(self, what: str) -> None:
-        if not isinstance(self.mechanism, WHOLE_VOTES):
-            raise ParameterError(
-                f"{what} with gnmax and confident-gnmax, not with {self.mechanism.name}"
             )
 
 
@@ -162,6 +161,11 @@ class Procedure:
     def mechanism(self) -> Mechanism:
         """The mechanism that answers, made for the plan's teachers."""
         return self.plan.mechanism
+
+    @property
+    def steps(self) -> Steps:
+        """How teachers and students learn: one class, or several labels."""
+        return steps_of(self.mechanism.task)
 
     @property
     def classes(self) -> int:

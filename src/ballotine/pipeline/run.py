@@ -27,7 +27,7 @@ from ballotine.pipeline.assumptions import (
 from ballotine.pipeline.counting import Counts, first_places
 from ballotine.pipeline.distilling import distill, interruption
 from ballotine.pipeline.estimators import make_estimator, make_transformer
-from ballotine.pipeline.evaluate import ceiling, evaluate, label_accuracy
+from ballotine.pipeline.evaluate import label_accuracy
 from ballotine.pipeline.features import Features, assumed, make_features
 from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
@@ -39,9 +39,8 @@ from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
 from ballotine.progress import Progress, Silent
-from ballotine.students import Student, unanswered
+from ballotine.students import Student
 from ballotine.teachers import Ensemble, TeacherStore, make_engine
-from ballotine.text import quoted
 from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
 
@@ -94,7 +93,7 @@ class Run:
             make_transformer(settings.features.kind, settings.features.options, "features")
 
     def execute(self) -> RunResult:
-        """Walk the whole road; what was done before is not done again."""
+        """Run all stages; those that finished in an earlier attempt are not repeated."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
         ready = self._prepare()
@@ -114,7 +113,7 @@ class Run:
         return dataset, self._partition(dataset, self._settle(dataset), self._secret())
 
     def _prepare(self) -> Ready:
-        """Everything that is settled before anybody is trained and anything is paid for."""
+        """Settle everything that must be known before training starts and anything is charged."""
         secret = self._secret()
         dataset = load(self.settings.data_spec())
         procedure = self._settle(dataset)
@@ -138,14 +137,13 @@ class Run:
         return path.read_bytes()
 
     def _settle(self, dataset: Dataset) -> Procedure:
-        """Count, charge and stop how? Decided by settings and public facts alone."""
+        """Settle how votes are counted, charged and stopped, from public facts alone."""
         voting = self.settings.voting
         mechanism = voting.build(dataset.classes)
-        if mechanism.multilabel != dataset.multilabel:
+        if not isinstance(dataset.task, mechanism.task):
             raise DataError(
-                f"[voting] mechanism: {mechanism.name} is for "
-                f"{'several labels' if mechanism.multilabel else 'one class'} per record, and "
-                f"the data has {'several labels' if dataset.multilabel else 'one class'}"
+                f"[voting] mechanism: {mechanism.name} is for {mechanism.task.noun} per record, "
+                f"and the data has {dataset.task.noun}"
             )
         pool, stated = self._pool(dataset), voting.max_queries
         if self.settings.budget.mode is Mode.FIXED and len(pool) < (stated or 0):
@@ -222,7 +220,7 @@ class Run:
         return ensemble
 
     def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
-        """Ballots on the whole pool, kept: they cost nothing until something is released."""
+        """Cast ballots on the whole pool and keep them: they cost nothing until released."""
         mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = kept_ballots(self.folder, mark)
@@ -234,7 +232,7 @@ class Run:
         return ballots
 
     def _keep_problems(self, ensemble: Ensemble) -> None:
-        """Why some teachers vote a constant: for the holder, in the private part."""
+        """Write down why some teachers cast constant ballots, in the private part of the folder."""
         if ensemble.problems:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
@@ -274,6 +272,7 @@ class Run:
             data.y_private,
         )
         return distill(
+            ready.procedure.steps,
             self.learner,
             rows,
             labels,
@@ -312,7 +311,7 @@ class Run:
             broken_teachers=self.folder.problems.exists(),
         )
         if data.X_test is not None and data.y_test is not None:
-            result.evaluation = evaluate(student, data.X_test, data.y_test)
+            result.evaluation = procedure.steps.evaluate(student, data.X_test, data.y_test)
         if self.settings.run.experiment:
             self._experiment(result, ready.features)
         return result
@@ -320,16 +319,12 @@ class Run:
     def _warnings(
         self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """What everybody may be told, and what depends on private records."""
+        """Warnings for everybody, and those for the holder that depend on private records."""
         public = list(dataset.notes)
         protected = len(dataset.X_private) - len(procedure.straight)
         if (text := warn_about_delta(procedure.plan.delta, protected)) is not None:
             public.append(text)
-        if answers.multilabel and len(silent := unanswered(answers.labels)):
-            names = quoted(dataset.classes[label] for label in silent)
-            public.append(
-                f"no answer was released for {names}: the student takes them to be absent"
-            )
+        public += procedure.steps.warnings(answers.labels, dataset.classes)
         if (text := interruption(student)) is not None:
             public.append(text)
         bias = warn_about_bias(procedure, dataset.y_private)
@@ -348,7 +343,7 @@ class Run:
                 result.answers, data.y_public[: len(result.answers)]
             )
         if data.X_test is not None and data.y_test is not None:
-            result.ceiling = ceiling(
+            result.ceiling = result.procedure.steps.ceiling(
                 self.teacher,
                 features.X_private,
                 data.y_private,

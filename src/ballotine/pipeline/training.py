@@ -10,10 +10,9 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
-from ballotine.pipeline.targets import Thresholds, caster, variant_of
+from ballotine.pipeline.steps import Steps, Teaching, Thresholds
 from ballotine.pipeline.together import Place, train_together
-from ballotine.students import fit_label_students, fit_student
-from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, train_labels
+from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer
 from ballotine.types import IntArray, Matrix
 
 
@@ -46,7 +45,7 @@ def train_ensemble(
         place: where rounds of learning together are paid and kept.
         advance: is told about each finished teacher, or round.
     """
-    mechanism, together = procedure.mechanism, procedure.request.together
+    together = procedure.request.together
     if together is not None:
         assert place is not None
         return train_together(
@@ -67,12 +66,9 @@ def train_ensemble(
         secret=secret,
         engine=engine,
         store=store,
-        variant=variant_of(mechanism, thresholds),
     )
-    if not mechanism.multilabel:
-        return trainer.train(X, y, partition, advance)
-    cast = caster(mechanism, thresholds, procedure.classes)
-    return train_labels(trainer, X, y, partition, cast, advance)
+    how = Teaching(trainer, procedure.mechanism, thresholds, advance)
+    return procedure.steps.train(how, X, y, partition)
 
 
 def with_straight(
@@ -83,15 +79,17 @@ def with_straight(
     return np.concatenate([public, X[straight]]), np.concatenate([labels, y[straight]])
 
 
-def train_student(estimator: Any, X: Matrix, labels: IntArray, noise: NoiseSource) -> Any:
+def train_student(
+    steps: Steps, estimator: Any, X: Matrix, labels: IntArray, noise: NoiseSource
+) -> Any:
     """A student of classes, or of several labels.
 
     Args:
+        steps: of the task.
         estimator: any scikit-learn classifier.
         X: rows.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
         noise: what its seed comes from.
     """
     seed = int.from_bytes(noise.words("student", b"", 1)[:3], "big")
-    fit = fit_label_students if labels.ndim == 2 else fit_student
-    return fit(estimator, X, labels, seed)
+    return steps.fit(estimator, X, labels, seed)

@@ -28,12 +28,15 @@ def warn_about_delta(delta: float, n_records: int) -> str | None:
 
 
 def warn_about_bias(procedure: Procedure, codes: IntArray) -> str | None:
-    """The sentence for budgets that correlate with classes, or None.
+    """The sentence for budgets that correlate with classes, or with some label, or None.
 
     For the holder's eyes: whether there is one depends on private labels.
     """
     scheme = procedure.request.individual
     if scheme is None:
         return None
-    budgets = np.array([epsilon for _, epsilon in scheme.pairs])
-    return budget_class_association(budgets[procedure.numbers], codes)
+    budgets = np.array([epsilon for _, epsilon in scheme.pairs])[procedure.numbers]
+    columns = codes.reshape(len(codes), -1).T  # one for each label, or the classes
+    known = [(budgets[column >= 0], column[column >= 0]) for column in columns]
+    found = (budget_class_association(*pair) for pair in known if len(pair[0]))
+    return next((text for text in found if text is not None), None)

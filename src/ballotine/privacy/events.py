@@ -179,6 +179,46 @@ class LabelChecks(Event):
         return isinstance(other, LabelChecks) and _fewer(self, other)
 
 
+@dataclass(frozen=True)
+class WeightedLabelBits(LabelBits):
+    """As `LabelBits`, where one record moves a label's count further than one ballot would.
+
+    ``sensitivity`` is the weight of a ballot times how many teachers saw the record; their
+    ballots may change in different ways.
+    """
+
+    sensitivity: float = 1.0
+    name: ClassVar[str] = "weighted-label-bits"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive(sensitivity=self.sensitivity)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """That of `LabelBits` with every move ``sensitivity`` times as large."""
+        return multilabel.tight(
+            orders, self.sigma, self.labels, self.tau, self.norm, self.variant, self.sensitivity
+        )
+
+
+@dataclass(frozen=True)
+class WeightedLabelChecks(LabelChecks):
+    """As `LabelChecks`, where one record moves a label's count further than one ballot would."""
+
+    sensitivity: float = 1.0
+    name: ClassVar[str] = "weighted-label-checks"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _require_positive(sensitivity=self.sensitivity)
+
+    def cost(self, orders: FloatArray) -> FloatArray:
+        """That of `LabelChecks` with every move ``sensitivity`` times as large."""
+        return multilabel.tight_check(
+            orders, self.sigma, self.labels, self.tau, self.norm, self.sensitivity
+        )
+
+
 def _fewer(more: LabelBits | LabelChecks, fewer: LabelBits | LabelChecks) -> bool:
     return fewer.labels <= more.labels and replace(fewer, labels=more.labels) == more
 
@@ -225,6 +265,8 @@ KNOWN: dict[str, type[Event]] = {
         LaplaceArgmax,
         LabelBits,
         LabelChecks,
+        WeightedLabelBits,
+        WeightedLabelChecks,
         GaussianNumber,
         ClippedSum,
     )

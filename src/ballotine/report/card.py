@@ -21,7 +21,6 @@ from ballotine.data import row_keys
 from ballotine.files import sha256_of, write_atomic
 from ballotine.pipeline import RunFolder, RunResult
 from ballotine.pipeline.counting import Counts, first_places
-from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
@@ -34,7 +33,7 @@ FORMAT = 1
 
 def build_card(result: RunResult) -> dict[str, Any]:
     """The card of a finished run."""
-    settings = result.settings
+    settings, found = result.settings, result.evaluation
     return {
         "format": FORMAT,
         "title": settings.report.title,
@@ -65,7 +64,7 @@ def build_card(result: RunResult) -> dict[str, Any]:
         "data": _data(result),
         "answers": _answers(result),
         "student": _student(result),
-        "evaluation": _evaluation(result.evaluation, result.dataset.classes),
+        "evaluation": None if found is None else found.describe(result.dataset.classes),
         "experiment": _experiment(result),
         "history": [_rounded(point) for point in result.account.history],
         "configuration": _configuration(result),
@@ -127,23 +126,8 @@ def _data(result: RunResult) -> dict[str, Any]:
 def _answers(result: RunResult) -> dict[str, Any]:
     first = _first(result)
     once = first == np.arange(len(first))  # a repeated row is no other release
-    labels, asked = result.answers.labels[once], result.answers.asked[once]
-    names = [str(name) for name in result.dataset.classes]
     file = {"file": result.folder.answers.name, "sha256": sha256_of(result.folder.answers)}
-    if result.answers.multilabel:
-        counts = {
-            "present": np.count_nonzero(labels == 1, axis=0),
-            "absent": np.count_nonzero(labels == 0, axis=0),
-            "abstained": np.count_nonzero(labels[asked] < 0, axis=0),
-        }
-        return file | {
-            "by_label": [
-                {"label": name} | {key: int(each[place]) for key, each in counts.items()}
-                for place, name in enumerate(names)
-            ]
-        }
-    found = np.bincount(labels[labels >= 0], minlength=len(names))
-    return file | {"by_class": dict(zip(names, found.tolist(), strict=True))}
+    return file | result.answers.task.counts(result.answers.labels[once])
 
 
 def _student(result: RunResult) -> dict[str, Any]:
@@ -192,32 +176,6 @@ def _rounded(point: dict[str, Any]) -> dict[str, Any]:
     if "groups" in point:
         rounded["groups"] = {name: round_up(spent) for name, spent in point["groups"].items()}
     return rounded
-
-
-def _evaluation(
-    found: Evaluation | LabelEvaluation | None, classes: tuple[Any, ...]
-) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    if isinstance(found, LabelEvaluation):
-        content = asdict(found)
-        labels = content.pop("labels")
-        return content | {
-            "per_label": [
-                {"label": name} | each for name, each in zip(classes, labels, strict=True)
-            ]
-        }
-    rows = found.confusion.sum(axis=1)
-    right = np.diagonal(found.confusion)
-    return {
-        "rows": found.rows,
-        "accuracy": found.accuracy,
-        "per_class": [
-            {"class": name, "rows": int(n), "recall": float(hit / n) if n else None}
-            for name, n, hit in zip(classes, rows, right, strict=True)
-        ],
-        "confusion": found.confusion.tolist(),
-    }
 
 
 def _experiment(result: RunResult) -> dict[str, Any] | None:

@@ -70,7 +70,7 @@ def fit_answered(estimator: Any, X: Matrix, labels: IntArray, seed: int) -> Any:
 
 
 def fit_clone(estimator: Any, X: Matrix, y: Labels, seed: int) -> Any:
-    """Fit a clone; nobody is bothered with its warnings, but told of an interruption."""
+    """Fit a clone, silencing all of its warnings but that of an interruption."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", TrainingInterrupted)

@@ -26,6 +26,8 @@ from ballotine.teachers.train import (
 from ballotine.types import IntArray, Matrix
 
 VOTE_CHUNK = 4096
+Ask = Callable[[Any, Matrix], tuple[Matrix, str | None]]
+"""Asks a model for its ballots on some rows; tells what went wrong, if something did."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,20 @@ class Ensemble:
     def __repr__(self) -> str:
         return f"<Ensemble of {len(self)} teachers: private>"
 
+    @property
+    def ask(self) -> Ask:
+        """How a teacher's model is asked: for a class number per row."""
+        return partial(predict_classes, classes=self.classes)
+
+    def blank(self, *shape: int) -> Matrix:
+        """Ballots of teachers that have nothing to say."""
+        return np.zeros(shape, dtype=np.int64)
+
     def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
-        """Every teacher's class number for every row, shape (rows, teachers)."""
-        cast = np.empty((len(X), len(self)), dtype=np.int64)
-        work = partial(_vote, X, self.classes)
-        lost = partial(_lost_vote, len(X))
+        """Every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
+        cast = self.blank(len(X), len(self))
+        work = partial(_vote, X, self.ask, self.blank(0))
+        lost = partial(_lost_vote, self.blank(len(X)))
         for column, found, problem in self.engine.map(work, self._voters(), lost):
             cast[:, column] = found
             if problem is not None:
@@ -88,22 +99,21 @@ class Ensemble:
 
 
 def _vote(
-    X: Matrix, classes: int, voter: tuple[int, Teacher | KeptTeacher]
-) -> tuple[int, IntArray, str | None]:
+    X: Matrix, ask: Ask, none: Matrix, voter: tuple[int, Teacher | KeptTeacher]
+) -> tuple[int, Matrix, str | None]:
     """One teacher's column of ballots, and what went wrong."""
     column, teacher = voter
-    model, problem = teacher.model, None
-    cast = np.empty(len(X), dtype=np.int64)
+    model, problem, cast = teacher.model, None, [none]
     for start in range(0, len(X), VOTE_CHUNK):
-        rows = slice(start, start + VOTE_CHUNK)
-        cast[rows], found = predict_classes(model, X[rows], classes)
-        problem = found or problem
-    return column, cast, problem
+        found, wrong = ask(model, X[start : start + VOTE_CHUNK])
+        cast.append(found)
+        problem = wrong or problem
+    return column, np.concatenate(cast), problem
 
 
-def _lost_vote(rows: int, voter: tuple[int, Any], reason: str) -> tuple[int, IntArray, str]:
+def _lost_vote(blank: Matrix, voter: tuple[int, Any], reason: str) -> tuple[int, Matrix, str]:
     """The ballots of a teacher whose process died with every attempt."""
-    return voter[0], np.zeros(rows, dtype=np.int64), reason
+    return voter[0], blank, reason
 
 
 class TeacherStore:

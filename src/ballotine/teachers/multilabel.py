@@ -19,13 +19,7 @@ from sklearn.utils import get_tags
 
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
-from ballotine.teachers.ensemble import (
-    VOTE_CHUNK,
-    Ensemble,
-    KeptTeacher,
-    Trainer,
-    problems_of,
-)
+from ballotine.teachers.ensemble import Ask, Ensemble, Trainer, problems_of
 from ballotine.teachers.train import Teacher, TeacherTask
 from ballotine.types import FloatArray, IntArray, Matrix
 
@@ -62,48 +56,36 @@ class LabelModels:
 
 @dataclass
 class LabelEnsemble(Ensemble):
-    """Teachers whose ballots name labels; ``classes`` is the number of labels."""
+    """Teachers whose ballots name labels, shape (rows, teachers, labels).
+
+    ``classes`` is the number of labels.
+    """
 
     _: KW_ONLY
     cast: Cast
 
-    def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
-        """Every teacher's labels for every row: 0 and 1, shape (rows, teachers, labels)."""
-        cast = np.zeros((len(X), len(self), self.classes), dtype=np.uint8)
-        work = partial(_vote, X, self.classes, self.cast)
-        lost = partial(_lost_vote, len(X), self.classes)
-        for column, found, problem in self.engine.map(work, self._voters(), lost):
-            cast[:, column] = found
-            if problem is not None:
-                self.problems[self.teachers[column].position] = problem
-            advance(1)
-        return cast
+    @property
+    def ask(self) -> Ask:
+        """How a teacher's model is asked: for 0 and 1 per row and label."""
+        return partial(name_labels, labels=self.classes, cast=self.cast)
+
+    def blank(self, *shape: int) -> Matrix:
+        """Ballots that name no label."""
+        return np.zeros((*shape, self.classes), dtype=np.uint8)
 
 
-def _vote(
-    X: Matrix, labels: int, cast: Cast, voter: tuple[int, Teacher | KeptTeacher]
-) -> tuple[int, npt.NDArray[np.uint8], str | None]:
-    """One teacher's ballots on all rows, and what went wrong."""
-    column, teacher = voter
-    model, problem = teacher.model, None
-    ballots = np.zeros((len(X), labels), dtype=np.uint8)
-    for start in range(0, len(X), VOTE_CHUNK):
-        rows = slice(start, start + VOTE_CHUNK)
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                ballots[rows] = cast(model.probabilities(X[rows]))
-        except Exception as error:
-            # The number of teachers is public: a broken one casts an empty ballot.
-            problem = f"{type(error).__name__}: {error}"
-    return column, ballots, problem
-
-
-def _lost_vote(
-    rows: int, labels: int, voter: tuple[int, Any], reason: str
-) -> tuple[int, npt.NDArray[np.uint8], str]:
-    """The ballots of a teacher whose process died with every attempt."""
-    return voter[0], np.zeros((rows, labels), dtype=np.uint8), reason
+def name_labels(
+    model: LabelModels, X: Matrix, labels: int, cast: Cast
+) -> tuple[npt.NDArray[np.uint8], str | None]:
+    """A teacher's ballots; empty ones where it has none to give: how many vote is public."""
+    ballots, problem = np.zeros((len(X), labels), dtype=np.uint8), None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ballots[:] = cast(model.probabilities(X))
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    return ballots, problem
 
 
 def train_labels(

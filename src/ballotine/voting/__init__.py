@@ -5,7 +5,8 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from ballotine.errors import ParameterError
-from ballotine.voting.answers import UNASKED, Answers
+from ballotine.types import UNASKED
+from ballotine.voting.answers import Answers
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.gnmax import GNMax
 from ballotine.voting.individual.plan import Plan

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ballotine.ledger.answers import answered
+from ballotine.task import Task, task_kind
 from ballotine.types import BoolArray, IntArray, Labels
-
-UNASKED = -2
-"""In returned answers: the budget ended before this query was asked."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +26,19 @@ class Answers:
     classes: Labels
 
     @property
+    def task(self) -> Task:
+        """What was asked: one class, or several labels."""
+        return task_kind(several=self.labels.ndim == 2)(self.classes)
+
+    @property
     def multilabel(self) -> bool:
         """Whether every query has several labels."""
-        return self.labels.ndim == 2
+        return self.task.several
 
     @property
     def named(self) -> np.ma.MaskedArray[Any, Any]:
         """The answers as classes (or as 0 and 1 per label), masked where there is none."""
-        if self.multilabel:
-            return np.ma.masked_array(self.labels, mask=self.labels < 0)
-        return np.ma.masked_array(self.classes[self.labels.clip(0)], mask=~self.answered)
+        return self.task.named(self.labels)
 
     @property
     def answered(self) -> BoolArray:
@@ -47,8 +48,7 @@ class Answers:
     @property
     def asked(self) -> BoolArray:
         """Which queries were asked at all."""
-        first = self.labels[:, 0] if self.multilabel else self.labels
-        return np.not_equal(first, UNASKED)
+        return self.task.asked(self.labels)
 
     @property
     def abstained(self) -> BoolArray:

@@ -16,7 +16,9 @@ from ballotine.noise import QueryNoise
 from ballotine.privacy.events import Event
 from ballotine.privacy.private import PrivateCosts
 from ballotine.privacy.reach import ONE_VOTE, Reach
+from ballotine.task import Task, task_kind
 from ballotine.types import FloatArray, IntArray
+from ballotine.voting.electorate import Electorate
 from ballotine.voting.tally import Tallies
 
 Bounds = Literal["published", "tight", "exact"]
@@ -39,6 +41,11 @@ class Mechanism(ABC):
 
     name: ClassVar[str]
     multilabel: ClassVar[bool] = False
+
+    @property
+    def task(self) -> type[Task]:
+        """What its queries ask for."""
+        return task_kind(several=self.multilabel)
 
     @abstractmethod
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
@@ -64,6 +71,10 @@ class Mechanism(ABC):
     def tally(self, ballots: IntArray, classes: int) -> Tallies:
         """Count ballots of shape (queries, teachers), or (queries, teachers, labels)."""
         return Tallies.of(ballots, classes)
+
+    def weigh(self, ballots: IntArray, classes: int, electorate: Electorate) -> Tallies:
+        """Count the ballots of those whose turn it is, each with its weight."""
+        return Tallies(electorate.count(ballots, classes))
 
     def costs(
         self,
@@ -131,8 +142,8 @@ def refuse_reach(mechanism: Mechanism, reach: Reach) -> None:
     """For mechanisms whose cost is known for one teacher of weight one only."""
     if reach != ONE_VOTE:
         raise ParameterError(
-            f"{mechanism.name} has no cost for weighted or shared votes; "
-            "use gnmax or confident-gnmax with individual budgets"
+            f"{mechanism.name} has no cost for weighted or shared votes; individual budgets work "
+            "with gnmax, confident-gnmax, binary, clipped and powerset"
         )
 
 

@@ -67,9 +67,9 @@ class Meter:
         if self.bounds == "tight":
             return
         mechanism = self.plan.mechanism
-        shape = (1, 2, 2) if mechanism.multilabel else (1, 2)
-        tallies = mechanism.tally(np.zeros(shape, dtype=np.int64), 2)
-        answers = np.zeros((1, 2) if mechanism.multilabel else 1, dtype=np.int64)
+        tail = mechanism.task.tail(2)
+        tallies = mechanism.tally(np.zeros((1, 2, *tail), dtype=np.int64), 2)
+        answers = np.zeros((1, *tail), dtype=np.int64)
         for group in self.plan.groups:
             mechanism.costs(tallies, answers, self.orders[:1], self.bounds, group.reach)
 

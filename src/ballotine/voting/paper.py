@@ -92,8 +92,7 @@ class PaperSession(Session):
         spending = self.ledger.spending()
         number = spending.number_of(self.binding)
         turns = np.array([0 if number is None else spending.turns[number]])
-        labels = self.rules.classes if self.rules.mechanism.multilabel else None
-        answered = np.ones(1 if labels is None else (1, labels), dtype=np.int64)
+        answered = self._constant(1, 1)
         meter = Meter(self.rules.plan, self.rules.bounds, DEFAULT_ORDERS)
         tallies = self._tallied(self._votes(row), turns)
         return self._affordable(meter, tallies, answered, turns) == 1

@@ -77,10 +77,11 @@ class SavedVotes:
         ballots: bool = False,
     ) -> SavedVotes:
         """Settle what the votes are about, from public knowledge where it is given."""
-        if mechanism.multilabel != (file.labels is not None):
-            wanted = "(queries, teachers, labels)" if mechanism.multilabel else "two axes"
+        several = file.labels is not None
+        if mechanism.task.several != several:
+            wanted = "two axes" if several else "(queries, teachers, labels)"
             raise DataError(f"{mechanism.name} needs votes of shape {wanted}: {file.path}")
-        if tallies and (mechanism.multilabel or classes not in (None, file.columns)):
+        if tallies and (several or classes not in (None, file.columns)):
             raise ParameterError("tallies have one column per class, and no labels")
         if tallies and ballots:
             raise ParameterError("a file holds tallies or ballots: say one of them")

@@ -1,4 +1,4 @@
-"""The one door out of the room: answering queries through the ledger.
+"""Answering queries through the ledger: the one session that does it.
 
 For each chunk: look up what was answered before, fetch and check the ballots of the rest,
 reserve their worst case, only then draw noise, record, and hand out what the ledger holds.
@@ -19,8 +19,8 @@ from ballotine.ledger import Grant, Ledger, Mode
 from ballotine.ledger.answers import Answer, as_answers
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import Event
-from ballotine.types import IntArray, Labels, Matrix
-from ballotine.voting.answers import UNASKED, Answers
+from ballotine.types import UNASKED, IntArray, Labels, Matrix
+from ballotine.voting.answers import Answers
 from ballotine.voting.publication import places_of, publish, require_publishable
 from ballotine.voting.rules import Rules
 from ballotine.voting.tally import Tallies
@@ -125,7 +125,8 @@ class Session:
         todo.sort(key=lambda query: query not in paid)
         advance(len(ids) - len(todo))
         self._answer_all(todo, first, rows, known, advance)
-        labels = [known.get(query, self._unasked()) for query in ids]
+        unasked = as_answers(self._constant(1, UNASKED))[0]
+        labels = [known.get(query, unasked) for query in ids]
         return Answers(np.array(labels, dtype=np.int64), self.names)
 
     def publish(
@@ -199,8 +200,10 @@ class Session:
     def _ids(self, keys: Sequence[bytes]) -> list[bytes]:
         return self.rules.query_ids(keys, self.voters.identity)
 
-    def _unasked(self) -> Answer:
-        return (UNASKED,) * len(self.names) if self.rules.mechanism.multilabel else UNASKED
+    def _constant(self, queries: int, mark: int) -> IntArray:
+        """The same mark as the answer to every query, and for every label."""
+        tail = self.rules.mechanism.task.tail(self.rules.classes)
+        return np.full((queries, *tail), mark, dtype=np.int64)
 
     def _answer_all(
         self,

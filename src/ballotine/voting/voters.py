@@ -17,6 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ballotine.errors import ParameterError
+from ballotine.task import task_kind
 from ballotine.types import IntArray, Labels, Matrix
 from ballotine.voting.multilabel.ballots import cast_labels
 from ballotine.voting.sameness import digest
@@ -116,7 +117,8 @@ class FittedModels:
             if len(rows) > 1:  # a row's ballot may not depend on the rows beside it
                 parts = [self._cast(model, rows[place : place + 1]) for place in range(len(rows))]
                 return np.concatenate(parts)
-        return np.zeros((len(rows), *self.classes.shape[: self.multilabel]), dtype=np.int64)
+        tail = task_kind(several=self.multilabel).tail(len(self.classes))
+        return np.zeros((len(rows), *tail), dtype=np.int64)
 
     def _class(self, model: Any, rows: Matrix) -> IntArray:
         numbers = {name: number for number, name in enumerate(self.classes.tolist())}

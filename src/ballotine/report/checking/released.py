@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 
 from ballotine.errors import DataError
 from ballotine.ledger.answers import Answer, as_answers
-from ballotine.types import ABSTAIN, IntArray
-from ballotine.voting.answers import UNASKED
+from ballotine.types import ABSTAIN, UNASKED, IntArray
 
 _PIECE = 65_536
 _FOREIGN = (

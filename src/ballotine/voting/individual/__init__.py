@@ -2,7 +2,8 @@
 
 `Upsampling` teaches some records several times, `Weighting` lets some teachers' votes weigh
 more, `Vanishing` lets some teachers vote more often. Each plans, deals, counts and charges; all
-of them answer through GNMax or Confident-GNMax and stop when the first group's budget ends.
+of them stop when the first group's budget ends. They work with mechanisms of one class (GNMax,
+Confident-GNMax) and of several labels (Binary, Clipped and Powerset voting).
 """
 
 from ballotine.voting.individual.bias import NOTE, budget_class_association
@@ -17,6 +18,7 @@ from ballotine.voting.individual.levels import (
 )
 from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.scheme import Scheme
+from ballotine.voting.individual.setting import require_priced
 from ballotine.voting.individual.tiers import smallest_budgets
 from ballotine.voting.individual.upsampling import Upsampling
 from ballotine.voting.individual.vanishing import Vanishing
@@ -45,5 +47,6 @@ __all__ = [
     "group_costs",
     "group_numbers",
     "history",
+    "require_priced",
     "smallest_budgets",
 ]

@@ -12,11 +12,11 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.data.partition.by_group import deal_apart, deal_copies
 from ballotine.errors import DataError, ParameterError
-from ballotine.ledger.charge import EVERYONE, Charge, GroupCharge
+from ballotine.ledger.charge import EVERYONE, Charge, GroupCharge, seats_at
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import BoolArray, IntArray
-from ballotine.voting.individual.counting import VotingBlock, count
+from ballotine.voting.electorate import Electorate, VotingBlock
 from ballotine.voting.individual.exhaustion import Exhaustion, aligned, exhaustion
 from ballotine.voting.individual.tiers import check_groups
 from ballotine.voting.mechanism import Mechanism
@@ -119,7 +119,7 @@ class Plan:
     @property
     def votes(self) -> float:
         """What all ballots on one query weigh together."""
-        return sum(block.voters * block.weight for block in self._blocks())
+        return Electorate(self._blocks(), {}).votes
 
     @property
     def standard(self) -> bool:
@@ -154,7 +154,7 @@ class Plan:
             return np.ones((queries, len(group.teachers)), dtype=bool)
         if turns is None or turns.shape != (queries,):
             raise ParameterError("teachers take turns: give the turn of every query")
-        return self._share(group, 2).votes_at(turns)
+        return seats_at(turns, group.voters, len(group.teachers))
 
     @property
     def takes_turns(self) -> bool:
@@ -178,12 +178,12 @@ class Plan:
             raise DataError(f"ballots need the shape (queries, {self.teachers})")
         if self._blocks() == (VotingBlock(tuple(range(self.teachers)), self.teachers, 1.0),):
             return self.mechanism.tally(votes, classes)
-        cast = {
+        theirs = {
             g.teachers: self.votes_at(g.name, turns, len(votes))
             for g in self.groups
             if g.takes_turns
         }
-        return Tallies(count(votes, classes, self._blocks(), cast))
+        return self.mechanism.weigh(votes, classes, Electorate(self._blocks(), theirs))
 
     def _counted(self, tallies: Tallies, classes: int) -> Tallies:
         if not self.standard:

@@ -66,8 +66,8 @@ class Scheme(ABC):
         Args:
             records: how many records each group has (public).
             teachers: how many teachers there would be without individual budgets.
-            mechanism: GNMax or Confident-GNMax, made for that many teachers.
-            classes: how many classes it chooses from.
+            mechanism: see `require_priced`; made for that many teachers.
+            classes: how many classes, or labels, there are.
             delta: the δ of every group's budget.
         """
 
@@ -89,8 +89,8 @@ class Apart(Scheme):
         Args:
             records: how many records each group has (public).
             teachers: how many teachers there are; every budget gets its share of them.
-            mechanism: GNMax or Confident-GNMax; it is used as it is.
-            classes: how many classes it chooses from.
+            mechanism: see `require_priced`; it is used as it is.
+            classes: how many classes, or labels, there are.
             delta: the δ of every group's budget.
         """
         check_records(self.pairs, records, teachers)
@@ -110,8 +110,8 @@ class Apart(Scheme):
         Args:
             partition: who teaches whom; every record has at most one teacher.
             groups: the group of each record, as its position among the budgets.
-            mechanism: GNMax or Confident-GNMax; it is used as it is.
-            classes: how many classes it chooses from.
+            mechanism: see `require_priced`; it is used as it is.
+            classes: how many classes, or labels, there are.
             delta: the δ of every group's budget.
         """
         tiers = tiers_on(partition, groups, self.budgets)

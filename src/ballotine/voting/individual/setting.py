@@ -18,6 +18,13 @@ from ballotine.types import FloatArray
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.gnmax import GNMax
 from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.multilabel.label_voting import LabelVoting
+from ballotine.voting.multilabel.powerset import PowersetVoting
+
+PRICED = (GNMax, ConfidentGNMax, LabelVoting, PowersetVoting)
+"""Mechanisms that know what weighted votes, and records that several teachers saw, cost."""
+IN_VOTES = ("sigma", "threshold", "sigma_threshold")
+"""Their parameters that are numbers of votes. (τ is the norm of one ballot.)"""
 
 
 @dataclass(frozen=True)
@@ -66,19 +73,19 @@ def strength(epsilon: float, delta: float) -> float:
     return math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
 
 
+def require_priced(mechanism: Mechanism) -> None:
+    """Refuse a mechanism whose cost is not known for weighted votes and shared records."""
+    if not isinstance(mechanism, PRICED):
+        raise ParameterError(
+            "individual budgets work with gnmax, confident-gnmax, binary, clipped and powerset, "
+            f"not with {mechanism.name}"
+        )
+
+
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """The mechanism for so many times as many teachers: noise and threshold grow alike."""
-    if not isinstance(mechanism, GNMax | ConfidentGNMax):
-        raise ParameterError(
-            f"{mechanism.name} has no costs for individual budgets; use gnmax or confident-gnmax"
-        )
+    require_priced(mechanism)
     if factor == 1.0:
         return mechanism
-    if isinstance(mechanism, GNMax):
-        return replace(mechanism, sigma=factor * mechanism.sigma)
-    return replace(
-        mechanism,
-        sigma=factor * mechanism.sigma,
-        threshold=factor * mechanism.threshold,
-        sigma_threshold=factor * mechanism.sigma_threshold,
-    )
+    given = {name: getattr(mechanism, name, None) for name in IN_VOTES}
+    return replace(mechanism, **{k: factor * v for k, v in given.items() if v is not None})

@@ -64,8 +64,8 @@ class Upsampling(Scheme):
         Args:
             records: how many records each group has (public).
             teachers: how many teachers there would be without individual budgets.
-            mechanism: GNMax or Confident-GNMax, made for that many teachers.
-            classes: how many classes it chooses from.
+            mechanism: see `require_priced`; made for that many teachers.
+            classes: how many classes, or labels, there are.
             delta: the δ of every group's budget.
         """
         check_records(self.pairs, records, teachers)

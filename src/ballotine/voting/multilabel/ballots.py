@@ -20,7 +20,8 @@ from ballotine.privacy.multilabel.ballots import scales
 from ballotine.privacy.powerset import allowed_subsets
 from ballotine.privacy.private import Private, Sealed
 from ballotine.privacy.reach import LARGEST_WEIGHT, SMALLEST_WEIGHT
-from ballotine.types import FloatArray
+from ballotine.types import FloatArray, IntArray
+from ballotine.voting.electorate import Electorate
 from ballotine.voting.tally import Tallies
 
 ByteArray = npt.NDArray[np.uint8]
@@ -111,13 +112,13 @@ class LabelTallies(Tallies):
 
         Args:
             counts: clipped positive counts V¹, shape (queries, labels).
-            teachers: how many ballots there are for each query.
+            teachers: how many ballots there are for each query, or what they weigh together.
             clipping: how they were clipped. It is believed, and costs rest on it.
         """
         values = np.asarray(counts, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] < 1:
             raise DataError("label tallies need the shape (queries, labels)")
-        if not teachers >= 1:
+        if not teachers > 0:
             raise DataError("label tallies need at least one teacher")
         most = teachers * float(clipping.scales(1)[1])
         if not np.all((values >= 0.0) & (values <= most * (1.0 + _ROUNDING))):
@@ -127,18 +128,31 @@ class LabelTallies(Tallies):
         self.clipping = clipping
 
     @classmethod
-    def from_ballots(cls, ballots: npt.NDArray[Any], clipping: Clipping) -> LabelTallies:
-        """Clip ballots of shape (queries, teachers, labels) and add them up."""
+    def from_ballots(
+        cls,
+        ballots: npt.NDArray[Any],
+        clipping: Clipping,
+        electorate: Electorate | None = None,
+    ) -> LabelTallies:
+        """Clip ballots of shape (queries, teachers, labels) and add them up.
+
+        Args:
+            ballots: 0 and 1.
+            clipping: how they are made small.
+            electorate: what each of them counts; None: everybody has one vote.
+        """
         _require_ballots(ballots)
         queries, teachers, labels = ballots.shape
-        scale = clipping.scales(labels)
+        scale, weights = clipping.scales(labels), _weights(electorate, ballots)
         counts = np.empty((queries, labels))
         for rows in _parts(ballots):
             part = ballots[rows].astype(np.float64)
             sizes = part @ np.ones(labels)
             each = scale[sizes.astype(np.int64)]
+            if weights is not None:
+                each *= weights[rows]
             counts[rows] = np.matmul(each[:, np.newaxis, :], part)[:, 0, :]
-        return cls(counts, teachers, clipping)
+        return cls(counts, teachers if electorate is None else electorate.votes, clipping)
 
 
 class SubsetTallies(Tallies):
@@ -153,14 +167,14 @@ class SubsetTallies(Tallies):
     multilabel: ClassVar[bool] = True
 
     def __init__(
-        self, counts: FloatArray, sets: ByteArray, teachers: int, labels: int, most: int | None
+        self, counts: FloatArray, sets: ByteArray, teachers: float, labels: int, most: int | None
     ) -> None:
         """Take sets that were counted already.
 
         Args:
             counts: votes of each listed set, shape (queries, listed).
             sets: the listed sets, packed by `numpy.packbits`, shape (queries, listed, bytes).
-            teachers: how many ballots there are for each query.
+            teachers: how many ballots there are for each query, or what they weigh together.
             labels: how many labels there are.
             most: how many labels a set may name at most; None: no limit.
         """
@@ -175,29 +189,46 @@ class SubsetTallies(Tallies):
         self.most = most
 
     @classmethod
-    def from_ballots(cls, ballots: npt.NDArray[Any], most: int | None = None) -> SubsetTallies:
+    def from_ballots(
+        cls,
+        ballots: npt.NDArray[Any],
+        most: int | None = None,
+        electorate: Electorate | None = None,
+    ) -> SubsetTallies:
         """Count equal ballots of shape (queries, teachers, labels).
 
         A ballot that names more than ``most`` labels keeps the first of them in label order;
         `cast_labels` keeps the most probable ones, where probabilities are known.
+
+        Args:
+            ballots: 0 and 1.
+            most: how many labels a set may name at most; None: no limit.
+            electorate: what each ballot counts; None: everybody has one vote.
         """
         _require_ballots(ballots)
         queries, teachers, labels = ballots.shape
-        listed = min(teachers, allowed_subsets(labels, most))
+        listed, weights = (
+            min(teachers, allowed_subsets(labels, most)),
+            _weights(electorate, ballots),
+        )
         counts = np.zeros((queries, listed))
         sets = np.zeros((queries, listed, -(-labels // 8)), dtype=np.uint8)
         for rows in _parts(ballots):
             part = ballots[rows] != 0
             if most is not None:
                 part &= np.cumsum(part, axis=2, dtype=np.int32) <= most
-            packed = _sorted_sets(np.packbits(part, axis=2))
+            packed = np.packbits(part, axis=2)
+            order = _order_of_sets(packed)
+            packed = np.take_along_axis(packed, order[:, :, np.newaxis], axis=1)
             first = np.ones(packed.shape[:2], dtype=bool)
             first[:, 1:] = np.any(packed[:, 1:] != packed[:, :-1], axis=2)
             run = np.cumsum(first, axis=1) - 1
             query = np.broadcast_to(np.arange(len(run))[:, np.newaxis], run.shape)
-            np.add.at(counts[rows], (query, run), 1.0)
+            each = 1.0 if weights is None else np.take_along_axis(weights[rows], order, axis=1)
+            np.add.at(counts[rows], (query, run), each)
             sets[rows][query[first], run[first]] = packed[first]
-        return cls(counts, sets, teachers, labels, most)
+        votes = teachers if electorate is None else electorate.votes
+        return cls(counts, sets, votes, labels, most)
 
     @property
     def classes(self) -> int:
@@ -216,15 +247,26 @@ def _parts(ballots: npt.NDArray[Any]) -> Iterator[slice]:
     return (slice(start, start + step) for start in range(0, queries, step))
 
 
-def _sorted_sets(packed: ByteArray) -> ByteArray:
-    """The sets of each query in a fixed order, equal ones side by side."""
+def _order_of_sets(packed: ByteArray) -> IntArray:
+    """A fixed order of each query's sets in which equal ones are side by side."""
     queries, teachers, width = packed.shape
     padded = np.zeros((queries, teachers, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :, :width] = packed
     words = np.moveaxis(padded.view(">u8").astype(np.uint64), 2, 0)
     # The last key counts most for lexsort, and the first word is the most significant one.
-    order = np.lexsort(words[::-1], axis=1)
-    return np.take_along_axis(packed, order[:, :, np.newaxis], axis=1)
+    order: IntArray = np.lexsort(words[::-1], axis=1)
+    return order
+
+
+def _weights(electorate: Electorate | None, ballots: npt.NDArray[Any]) -> FloatArray | None:
+    """What each ballot counts, shape (queries, teachers); None where everybody has one vote."""
+    return None if electorate is None else electorate.weights(len(ballots))
+
+
+def require_labels(ballots: npt.NDArray[Any], labels: int) -> None:
+    """Refuse ballots for another number of labels."""
+    if ballots.ndim == 3 and ballots.shape[2] != labels:
+        raise DataError(f"ballots must hold an entry for each of {labels} labels")
 
 
 def _require_ballots(ballots: npt.NDArray[Any]) -> None:

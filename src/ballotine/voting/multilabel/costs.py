@@ -32,6 +32,7 @@ from ballotine.privacy import multilabel, published
 from ballotine.privacy.exact.divergence import Laws, bounds
 from ballotine.privacy.exact.laws import log_ndtr_change
 from ballotine.privacy.multilabel.bits import LabelRelease
+from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, FloatArray, IntArray
 from ballotine.voting.multilabel.ballots import Clipping
 
@@ -56,9 +57,15 @@ class LabelCosts:
     clipping: Clipping
     variant: multilabel.Variant
     check: LabelCheck | None
+    reach: Reach = ONE_VOTE
 
     def exact(self, counts: FloatArray) -> FloatArray:
         """The cost of all that a query may release, whatever was answered."""
+        if self.reach.teachers > 1:
+            raise ParameterError(
+                "labels have no exact cost for a record that several teachers saw; use the "
+                "published or the tight one"
+            )
         if self.check is None:
             return multilabel.data_dependent(
                 counts,
@@ -68,6 +75,7 @@ class LabelCosts:
                 self.clipping.tau,
                 self.clipping.norm,
                 self.variant,
+                self.reach.weight,
             )
         return self._checked(counts.shape[1], self.check).each(counts)
 
@@ -82,12 +90,12 @@ class LabelCosts:
         sizes = np.count_nonzero(answered, axis=1)
         for size in np.unique(sizes[sizes > 0]).tolist():
             joint[size] = multilabel.gaussian(
-                self.orders, self.sigma, size, *self._clipping, self.variant
+                self.orders, self.sigma, size, *self._clipping, self.variant, self.reach.votes
             )
         np.minimum(costs, joint[sizes], out=costs)
         if self.check is not None:
             costs += multilabel.joint_check(
-                self.orders, self.check.sigma, counts.shape[1], *self._clipping
+                self.orders, self.check.sigma, counts.shape[1], *self._clipping, self.reach.votes
             )
         return costs
 
@@ -98,7 +106,7 @@ class LabelCosts:
     def _theorem6(self, counts: FloatArray) -> FloatArray:
         both = np.stack((counts, np.maximum(self.teachers - counts, 0.0)), axis=1)
         each = self.sigma * np.sqrt(2.0) / multilabel.leverage(self.variant)
-        most = float(self.clipping.scales(1)[1])
+        most = self.reach.votes * float(self.clipping.scales(1)[1])
         return published.gnmax_data_dependent(both, self.orders, each, most)
 
     def _checked(self, labels: int, check: LabelCheck) -> CheckedRelease:
@@ -107,8 +115,11 @@ class LabelCosts:
                 "the noise is too small against the counts: double precision cannot tell how "
                 "unlikely the other answer is"
             )
-        bits = multilabel.tight(self.orders, self.sigma, labels, *self._clipping, self.variant)
-        checks = multilabel.tight_check(self.orders, check.sigma, labels, *self._clipping)
+        weight = self.reach.weight
+        bits = multilabel.tight(
+            self.orders, self.sigma, labels, *self._clipping, self.variant, weight
+        )
+        checks = multilabel.tight_check(self.orders, check.sigma, labels, *self._clipping, weight)
         scales = self.clipping.scales(labels)[1:]
         return CheckedRelease(
             orders=self.orders,
@@ -116,7 +127,7 @@ class LabelCosts:
             centre=self.teachers / 2.0,
             lowest=0.0,
             highest=self.teachers * float(scales[0]),
-            weight=1.0,
+            weight=weight,
             signed=True,
             scales=scales,
             ceiling=bits + checks,
@@ -134,7 +145,8 @@ class CheckedRelease(LabelRelease):
         """Return r of `bits` for each power, direction, sign of the move, count and order."""
         rates = np.zeros((len(self._powers), 2, 2, counts.size, self._grid.size))
         for largest, smallest in self._groups:
-            down, up = (np.minimum(largest, room) for room in self._rooms(counts))
+            step = self.weight * largest
+            down, up = (np.minimum(step, room) for room in self._rooms(counts))
             for sign, move in enumerate((-down, up)):
                 costs = self._worst_of_a_move(counts, move)
                 for power, (forth, back) in zip(self._powers, rates, strict=True):

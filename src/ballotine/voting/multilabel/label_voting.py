@@ -9,7 +9,9 @@ are asked at all; so asking on is an adaptive choice, and the whole costs at mos
 over the labels that were checked, plus that over the labels that were answered. Both sums are
 largest for a pair of ballots that name no other labels: `LabelChecks` and `LabelBits` of as many
 labels as were asked and answered, together and not level by level. Proof, statements 4 and 6:
-docs/proofs/clipped-ballots.md.
+docs/proofs/clipped-ballots.md. A record of a heavier teacher, or of several teachers, moves every
+label further by the same factor (statements 3 and 7), which `WeightedLabelBits` and
+`WeightedLabelChecks` hold.
 """
 
 from __future__ import annotations
@@ -26,17 +28,19 @@ import numpy as np
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
-from ballotine.privacy.events import Event, LabelBits, LabelChecks
+from ballotine.privacy.events import (
+    Event,
+    LabelBits,
+    LabelChecks,
+    WeightedLabelBits,
+    WeightedLabelChecks,
+)
 from ballotine.privacy.multilabel import Variant, leverage
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
-from ballotine.voting.mechanism import (
-    Bounds,
-    Mechanism,
-    refuse_reach,
-    require_threshold,
-)
-from ballotine.voting.multilabel.ballots import Clipping, LabelTallies
+from ballotine.voting.electorate import Electorate
+from ballotine.voting.mechanism import Bounds, Mechanism, require_threshold
+from ballotine.voting.multilabel.ballots import Clipping, LabelTallies, require_labels
 from ballotine.voting.multilabel.costs import LabelCheck, LabelCosts
 from ballotine.voting.multilabel.dependencies import Dependencies
 from ballotine.voting.tally import Tallies
@@ -92,17 +96,15 @@ class LabelVoting(Mechanism):
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """At worst all labels pass the check and are answered."""
-        refuse_reach(self, reach)
         self._require_labels(classes)
-        bits = self._bits(classes)
-        return (bits,) if self.check is None else (self._checks(self.check, classes), bits)
+        bits = self._bits(reach, classes)
+        return (bits,) if self.check is None else (self._checks(self.check, reach, classes), bits)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
         """A check for each label that was asked, a bit for each of these that was answered."""
-        refuse_reach(self, reach)
         self._require_labels(classes)
         found: Counter[Event] = Counter()
-        for event, sizes in self._released(answers):
+        for event, sizes in self._released(answers, reach):
             for size, times in zip(*np.unique(sizes, return_counts=True), strict=True):
                 if size:
                     found[event(int(size))] += int(times)
@@ -110,9 +112,13 @@ class LabelVoting(Mechanism):
 
     def tally(self, ballots: IntArray, classes: int) -> LabelTallies:
         """Clip and count ballots of shape (queries, teachers, labels)."""
-        if ballots.ndim == 3 and ballots.shape[2] != classes:
-            raise DataError(f"ballots must hold an entry for each of {classes} labels")
+        require_labels(ballots, classes)
         return LabelTallies.from_ballots(ballots, self.clipping)
+
+    def weigh(self, ballots: IntArray, classes: int, electorate: Electorate) -> LabelTallies:
+        """Clip ballots, weigh them, and count."""
+        require_labels(ballots, classes)
+        return LabelTallies.from_ballots(ballots, self.clipping, electorate)
 
     def require(self, tallies: Tallies) -> None:
         """Counting less strictly than is charged for would protect less than is promised."""
@@ -148,14 +154,15 @@ class LabelVoting(Mechanism):
         reach: Reach,
     ) -> FloatArray:
         """Published: Theorem 6 per label, two-sided, where answered; exact: the whole law."""
-        refuse_reach(self, reach)
         if self.dependencies is not None:
             raise ParameterError(
                 "labels that are asked in the light of others have data-independent costs only; "
                 "use the tight one"
             )
         counts, teachers = self._open(tallies, reason="pricing bits of labels for the data holder")
-        costs = LabelCosts(teachers, orders, self.sigma, self.clipping, self.variant, self.check)
+        costs = LabelCosts(
+            teachers, orders, self.sigma, self.clipping, self.variant, self.check, reach
+        )
         if bounds == "exact":
             return costs.exact(counts)
         return costs.published(counts, answers)
@@ -164,31 +171,38 @@ class LabelVoting(Mechanism):
         self, answers: IntArray, classes: int, orders: FloatArray, reach: Reach
     ) -> FloatArray:
         """Priced by how many labels were asked and answered: there are too many answers."""
-        refuse_reach(self, reach)
         costs = np.zeros((len(answers), len(orders)))
-        for event, sizes in self._released(answers):
+        for event, sizes in self._released(answers, reach):
             prices = np.zeros((classes + 1, len(orders)))
             for size in np.unique(sizes[sizes > 0]).tolist():
                 prices[size] = event(size).cost(orders)
             costs += prices[sizes]
         return costs
 
-    def _released(self, answers: IntArray) -> list[tuple[Callable[[int], Event], IntArray]]:
+    def _released(
+        self, answers: IntArray, reach: Reach
+    ) -> list[tuple[Callable[[int], Event], IntArray]]:
         """Kinds of releases, and to how many labels of each query each was applied."""
-        asked = self._asked(answers)
+        asked, bits = self._asked(answers), partial(self._bits, reach)
         if self.check is None:
-            return [(self._bits, np.count_nonzero(asked, axis=1))]
+            return [(bits, np.count_nonzero(asked, axis=1))]
         answered = asked & (answers != ABSTAIN)
         return [
-            (partial(self._checks, self.check), np.count_nonzero(asked, axis=1)),
-            (self._bits, np.count_nonzero(answered, axis=1)),
+            (partial(self._checks, self.check, reach), np.count_nonzero(asked, axis=1)),
+            (bits, np.count_nonzero(answered, axis=1)),
         ]
 
-    def _bits(self, labels: int) -> Event:
-        return LabelBits(self.sigma, labels, self.clipping.tau, self.clipping.norm, self.variant)
+    def _bits(self, reach: Reach, labels: int) -> Event:
+        tau, norm, votes = self.clipping.tau, self.clipping.norm, reach.votes
+        if votes == 1.0:
+            return LabelBits(self.sigma, labels, tau, norm, self.variant)
+        return WeightedLabelBits(self.sigma, labels, tau, norm, self.variant, votes)
 
-    def _checks(self, check: LabelCheck, labels: int) -> Event:
-        return LabelChecks(check.sigma, labels, self.clipping.tau, self.clipping.norm)
+    def _checks(self, check: LabelCheck, reach: Reach, labels: int) -> Event:
+        tau, norm, votes = self.clipping.tau, self.clipping.norm, reach.votes
+        if votes == 1.0:
+            return LabelChecks(check.sigma, labels, tau, norm)
+        return WeightedLabelChecks(check.sigma, labels, tau, norm, votes)
 
     def _asked(self, answers: IntArray) -> BoolArray:
         if self.dependencies is None:

@@ -23,11 +23,13 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
 from ballotine.privacy import powerset, published
-from ballotine.privacy.events import Event, GaussianArgmax
+from ballotine.privacy.events import Event
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
-from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies
+from ballotine.voting.electorate import Electorate
+from ballotine.voting.gnmax import argmax_event
+from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies, require_labels
 from ballotine.voting.tally import Tallies
 
 # The cost of an argmax does not depend on the number of classes beyond two; this one fits
@@ -69,9 +71,8 @@ class PowersetVoting(Mechanism):
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """One noisy argmax over the allowed sets."""
-        refuse_reach(self, reach)
         allowed = powerset.allowed_subsets(classes, self.tau)
-        return (GaussianArgmax(self.sigma, min(allowed, _MOST_CLASSES)),)
+        return (argmax_event(self.sigma, min(allowed, _MOST_CLASSES), reach),)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
         """Every query was answered."""
@@ -80,9 +81,13 @@ class PowersetVoting(Mechanism):
 
     def tally(self, ballots: IntArray, classes: int) -> SubsetTallies:
         """Count equal ballots of shape (queries, teachers, labels)."""
-        if ballots.ndim == 3 and ballots.shape[2] != classes:
-            raise DataError(f"ballots must hold an entry for each of {classes} labels")
+        require_labels(ballots, classes)
         return SubsetTallies.from_ballots(ballots, self.tau)
+
+    def weigh(self, ballots: IntArray, classes: int, electorate: Electorate) -> SubsetTallies:
+        """Add up the weights of equal ballots."""
+        require_labels(ballots, classes)
+        return SubsetTallies.from_ballots(ballots, self.tau, electorate)
 
     def require(self, tallies: Tallies) -> None:
         """Counts of sets, cut to as many labels as are charged for."""
@@ -129,13 +134,17 @@ class PowersetVoting(Mechanism):
         reach: Reach,
     ) -> FloatArray:
         """Theorem 6 over all neighbours, sets without votes included; or the exact cost."""
-        refuse_reach(self, reach)
+        if reach.teachers > 1 or (bounds == "published" and reach != ONE_VOTE):
+            raise ParameterError(
+                f"{self.name} has no {bounds} data-dependent cost for this group of records; use "
+                "the tight, data-independent one"
+            )
         subsets = self._own(tallies)
         counts = subsets.unlock(reason="pricing a noisy argmax for the data holder")
         allowed = powerset.allowed_subsets(subsets.labels, self.tau)
         if bounds == "published":
             return _theorem6(counts, allowed, orders, self.sigma)
-        return powerset.data_dependent(counts, allowed, orders, self.sigma)
+        return powerset.data_dependent(counts, allowed, orders, self.sigma, reach.weight)
 
     def _own(self, tallies: Tallies) -> SubsetTallies:
         if not isinstance(tallies, SubsetTallies) or tallies.most != self.tau:
