@@ -35,12 +35,12 @@ from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import RunAccount, RunResult
 from ballotine.pipeline.resume import claim_teachers, keep_ballots, kept_ballots, mark_of
 from ballotine.pipeline.runfile import RunFile
-from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
 from ballotine.progress import Progress, Silent
 from ballotine.students import Student, unanswered
-from ballotine.teachers import Ensemble, TeacherStore, make_engine
+from ballotine.teachers import Ensemble, make_engine
+from ballotine.teachers.together import RoundsAccount, require_network
 from ballotine.text import quoted
 from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
@@ -88,7 +88,7 @@ class Run:
         self.noise: NoiseSource = source(settings.run.seed)
         self.teacher = make_estimator(settings.teachers.kind, settings.teachers.options, "teachers")
         if settings.together.method is not None:
-            check_network(self.teacher)
+            require_network(self.teacher)
         self.learner = make_estimator(*settings.learner(), "student")
         if settings.features.kind is not None:  # a wrong name fails before anything is read
             make_transformer(settings.features.kind, settings.features.options, "features")
@@ -202,7 +202,6 @@ class Run:
             data.y_private,
         )
         claim_teachers(self.folder, made_from)
-        folder = self.folder.teachers.resolve()
         stage, steps = ("rounds", together.rounds) if together else ("teachers", len(groups))
         with self.progress.stage(stage, steps) as advance:
             ensemble = train_ensemble(
@@ -214,8 +213,9 @@ class Run:
                 secret=ready.secret,
                 engine=make_engine(teachers.engine, teachers.jobs),
                 thresholds=self.settings.voting.thresholds,
-                store=TeacherStore(folder),
-                place=Place(ready.ledger, self.noise, folder, made_from, self.folder.root.name),
+                account=RoundsAccount(ready.ledger, self.noise, self.folder.root.name),
+                folder=self.folder.teachers.resolve(),
+                mark=made_from,
                 advance=advance,
             )
         log.info("%d teachers are ready", len(ensemble))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.targets import Thresholds, caster, variant_of
-from ballotine.pipeline.together import Place, train_together
 from ballotine.students import fit_label_students, fit_student
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, train_labels
+from ballotine.teachers.together import RoundsAccount
 from ballotine.types import IntArray, Matrix
 
 
@@ -27,8 +28,9 @@ def train_ensemble(
     secret: bytes,
     engine: Engine,
     thresholds: Thresholds | None = None,
-    store: TeacherStore | None = None,
-    place: Place | None = None,
+    account: RoundsAccount | None = None,
+    folder: Path | None = None,
+    mark: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
     """One teacher per share.
@@ -42,31 +44,25 @@ def train_ensemble(
         secret: what seeds and the ensemble's name follow from.
         engine: where the work is done.
         thresholds: with several labels, when a teacher names one.
-        store: where finished teachers are kept, or None.
-        place: where rounds of learning together are paid and kept.
+        account: what private rounds of learning together are paid from.
+        folder: where teachers are kept, so that an interrupted training can resume; or None.
+        mark: what they follow from; rounds that were kept with another mark are refused.
         advance: is told about each finished teacher, or round.
     """
     mechanism, together = procedure.mechanism, procedure.request.together
     if together is not None:
-        assert place is not None
-        return train_together(
-            together,
-            estimator,
-            procedure.classes,
-            X,
-            y,
-            partition,
-            secret=secret,
-            engine=engine,
-            place=place,
-            advance=advance,
+        from ballotine.teachers.ttac import TtacTrainer  # teachers that learn alone need no torch
+
+        rounds = TtacTrainer(
+            estimator, together, procedure.classes, secret, engine, account, folder, mark
         )
+        return rounds.train(X, y, partition, advance)
     trainer = Trainer(
         estimator=estimator,
         classes=procedure.classes,
         secret=secret,
         engine=engine,
-        store=store,
+        store=None if folder is None else TeacherStore(folder),
         variant=variant_of(mechanism, thresholds),
     )
     if not mechanism.multilabel:
