@@ -43,7 +43,7 @@ def test_a_teacher_that_kills_its_process_casts_a_constant_ballot(
 ) -> None:
     monkeypatch.setattr(engine, "ATTEMPTS", 2)
     marked = X.copy()
-    marked[PARTITION.groups[4][0]] = 1e6
+    marked[PARTITION.shares[4][0]] = 1e6
     trainer = Trainer(Deadly(), 3, b"secret", engine=LocalEngine(2))
     ensemble = trainer.train(marked, Y, PARTITION)
     assert len(ensemble) == 6

@@ -15,7 +15,7 @@ from ballotine.neural import TorchClassifier
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.ensemble import Ensemble, problems_of
 from ballotine.teachers.together import LearnTogether, RoundsAccount, require_network
-from ballotine.teachers.train import Teacher, TeacherTask, constant_model
+from ballotine.teachers.train import Teacher, constant_model
 from ballotine.teachers.ttac.local import LocalRecords
 from ballotine.teachers.ttac.network import Architecture, TrainedNetwork
 from ballotine.teachers.ttac.private import PrivateRounds
@@ -153,8 +153,7 @@ def _ensemble(state: State, architecture: Architecture, name: bytes, features: i
 
 def _teacher(place: int, state: State, architecture: Architecture, features: int) -> Teacher:
     if state.broken[place]:
-        nothing = TeacherTask(place, None, np.zeros((1, features)), np.zeros(1, np.int64), 0)
-        return Teacher(place, constant_model(0, nothing), BROKEN)
+        return Teacher(place, constant_model(0, features), BROKEN)
     network, shape, outputs = architecture.network, architecture.shape, architecture.outputs
     own, buffers = state.weights[place], state.buffers[place]
     return Teacher(place, TrainedNetwork(network, shape, outputs, own, buffers))
