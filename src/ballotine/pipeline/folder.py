@@ -96,9 +96,9 @@ class RunFolder:
         """A picture of the classes that each teacher has."""
         return self.private / "shares.html"
 
-    def mark(self, what: Path) -> Path:
-        """What a kept result was made from."""
-        return self.private / f"{what.name}.mark"
+    def digest_file(self, result: Path) -> Path:
+        """The digest of what a kept result was made from."""
+        return self.private / f"{result.name}.mark"
 
     @property
     def problems(self) -> Path:

@@ -33,7 +33,7 @@ from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import RunAccount, RunResult
-from ballotine.pipeline.resume import claim_teachers, keep_ballots, kept_ballots, mark_of
+from ballotine.pipeline.resume import bind_teachers, digest_of, load_ballots, save_ballots
 from ballotine.pipeline.runfile import RunFile
 from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
@@ -194,14 +194,14 @@ class Run:
         teachers, data, procedure = self.settings.teachers, ready.dataset, ready.procedure
         together, groups = procedure.request.together, ready.partition.shares
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
-        made_from = mark_of(
+        digest = digest_of(
             how + ready.features.identity,
             ready.secret,
             ready.partition.to_bytes(),
             data.X_private,
             data.y_private,
         )
-        claim_teachers(self.folder, made_from)
+        bind_teachers(self.folder, digest)
         stage, steps = ("rounds", together.rounds) if together else ("teachers", len(groups))
         with self.progress.stage(stage, steps) as advance:
             ensemble = train_ensemble(
@@ -215,7 +215,7 @@ class Run:
                 thresholds=self.settings.voting.thresholds,
                 account=RoundsAccount(ready.ledger, self.noise, self.folder.root.name),
                 folder=self.folder.teachers.resolve(),
-                mark=made_from,
+                digest=digest,
                 advance=advance,
             )
         log.info("%d teachers are ready", len(ensemble))
@@ -223,12 +223,12 @@ class Run:
 
     def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
         """Ballots on the whole pool, kept: they cost nothing until something is released."""
-        mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
+        digest = digest_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
-            ballots = kept_ballots(self.folder, mark)
+            ballots = load_ballots(self.folder, digest)
             if ballots is None:
                 ballots = ensemble.ballots(self._pool(ready.features), advance)
-                keep_ballots(self.folder, ballots, mark)
+                save_ballots(self.folder, ballots, digest)
             else:
                 advance(len(ensemble))
         return ballots

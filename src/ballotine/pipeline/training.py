@@ -30,7 +30,7 @@ def train_ensemble(
     thresholds: Thresholds | None = None,
     account: RoundsAccount | None = None,
     folder: Path | None = None,
-    mark: str = "",
+    digest: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
     """One teacher per share.
@@ -46,7 +46,7 @@ def train_ensemble(
         thresholds: with several labels, when a teacher names one.
         account: what private rounds of learning together are paid from.
         folder: where teachers are kept, so that an interrupted training can resume; or None.
-        mark: what they follow from; rounds that were kept with another mark are refused.
+        digest: of what they follow from; rounds kept with another digest are refused.
         advance: is told about each finished teacher, or round.
     """
     mechanism, together = procedure.mechanism, procedure.request.together
@@ -54,7 +54,7 @@ def train_ensemble(
         from ballotine.teachers.ttac import TtacTrainer  # teachers that learn alone need no torch
 
         rounds = TtacTrainer(
-            estimator, together, procedure.classes, secret, engine, account, folder, mark
+            estimator, together, procedure.classes, secret, engine, account, folder, digest
         )
         return rounds.train(X, y, partition, advance)
     trainer = Trainer(

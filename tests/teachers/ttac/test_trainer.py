@@ -99,7 +99,7 @@ def private_trainer(
 ) -> TtacTrainer:
     how = replace(HOW, rounds=3, clip=1.0, noise_multiplier=z)
     account = RoundsAccount(ledger, SeededNoise(seed))
-    return TtacTrainer(LINEAR, how, 10, b"s", account=account, folder=folder, mark="a mark")
+    return TtacTrainer(LINEAR, how, 10, b"s", account=account, folder=folder, digest="a digest")
 
 
 def test_a_kept_private_training_goes_on_with_its_own_ledger_only(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_kept_private_training_goes_on_with_its_own_ledger_only(tmp_path: Path
     with pytest.raises(RunFolderError, match="other settings"):
         private_trainer(ledger, tmp_path, z=11.0).train(X, Y, random)
     with pytest.raises(RunFolderError, match="other settings"):
-        replace(trainer, mark="another mark").train(X, Y, random)
+        replace(trainer, digest="another digest").train(X, Y, random)
 
 
 def test_a_state_without_noise_is_never_taken_for_a_private_one(tmp_path: Path) -> None:

@@ -39,8 +39,8 @@ class TtacTrainer:
         account: what private rounds are paid from; None where there are none.
         folder: where the training is kept, so that an interrupted one can resume; None for
             nowhere. Private.
-        mark: what the training follows from besides its settings and its secret; a training
-            that was kept with another mark is refused.
+        digest: of what the training follows from besides its settings and its secret; a
+            training that was kept with another digest is refused.
     """
 
     network: TorchClassifier
@@ -50,7 +50,7 @@ class TtacTrainer:
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
     account: RoundsAccount | None = None
     folder: Path | None = None
-    mark: str = ""
+    digest: str = ""
 
     def __post_init__(self) -> None:
         require_network(self.network)
@@ -138,9 +138,9 @@ class TtacTrainer:
         """
         if self.folder is None:
             return None
-        mark = self.mark.encode()
+        digest = self.digest.encode()
         noise = "plain" if release is None else release.describe()
-        own = len(mark).to_bytes(4, "big") + mark + name + noise.encode()
+        own = len(digest).to_bytes(4, "big") + digest + name + noise.encode()
         return RoundsCheckpoint(self.folder / "together.npz", own)
 
 
