@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from ballotine.ledger import Ledger
 from ballotine.neural import TorchClassifier
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE
+from ballotine.pipeline.sections import TogetherSection
 from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Kind
 from ballotine.teachers.together import PLAIN_ASSUMPTION, LearnTogether
@@ -277,6 +279,13 @@ def test_what_cannot_learn_together_is_refused(changes: dict[str, object], words
 def test_bad_rounds(options: dict[str, object], words: str) -> None:
     with pytest.raises(ParameterError, match=words):
         LearnTogether(**options)
+
+
+def test_a_run_file_has_the_keys_and_defaults_of_the_settings() -> None:
+    section = TogetherSection()
+    assert list(TogetherSection.model_fields) == [field.name for field in fields(LearnTogether)]
+    assert section.build() is None
+    assert section.model_copy(update={"method": "ttac"}).build() == LearnTogether()
 
 
 @pytest.mark.parametrize(
