@@ -17,8 +17,8 @@ from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.train import (
     ONE_CLASS,
     Teacher,
+    TeacherKind,
     TeacherShare,
-    Teaching,
     lost_teacher,
     predict_classes,
     train_teacher,
@@ -164,7 +164,7 @@ class Trainer:
 
     def teachers(
         self,
-        teaching: Teaching,
+        kind: TeacherKind,
         X: Matrix,
         y: IntArray,
         partition: Partition,
@@ -182,8 +182,8 @@ class Trainer:
                 advance(1)
             else:
                 missing.append(TeacherShare(position, rows, self._seed(position)))
-        train = partial(train_teacher, teaching, self.estimator, X, y)
-        for teacher in self.engine.map(train, missing, partial(lost_teacher, teaching, X, y)):
+        train = partial(train_teacher, kind, self.estimator, X, y)
+        for teacher in self.engine.map(train, missing, partial(lost_teacher, kind, X, y)):
             found[teacher.position] = self.store.save(teacher) if self.store else teacher
             advance(1)
         return [found[position] for position in range(len(partition.shares))]

@@ -26,7 +26,7 @@ from ballotine.teachers.ensemble import (
     Trainer,
     problems_of,
 )
-from ballotine.teachers.train import Teacher, Teaching
+from ballotine.teachers.train import Teacher, TeacherKind
 from ballotine.types import FloatArray, IntArray, Matrix
 
 Cast = Callable[[FloatArray], npt.NDArray[np.uint8]]
@@ -155,7 +155,7 @@ def _no_label(_X: Matrix, y: IntArray) -> LabelModels:
     return LabelModels(np.zeros(y.shape[1]))
 
 
-SEVERAL_LABELS = Teaching(fit_labels, _no_label)
+SEVERAL_LABELS = TeacherKind(fit_labels, _no_label)
 """Several labels per record: a teacher that cannot learn names none."""
 
 

@@ -45,8 +45,8 @@ class Teacher:
 
 
 @dataclass(frozen=True)
-class Teaching:
-    """How teachers learn, and what stands in for one that cannot.
+class TeacherKind:
+    """A kind of teacher: how it learns, and what stands in for one that cannot.
 
     Attributes:
         fit: from an estimator, rows, their targets and a seed to a model.
@@ -59,7 +59,7 @@ class Teaching:
 
 
 def train_teacher(
-    teaching: Teaching, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare
+    kind: TeacherKind, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare
 ) -> Teacher:
     """Train the teacher of one share; one that fails twice votes a constant and stays.
 
@@ -72,18 +72,18 @@ def train_teacher(
             with warnings.catch_warnings():
                 # What a fit complains about depends on private records: it must not be shown.
                 warnings.simplefilter("ignore")
-                model = teaching.fit(estimator, rows, targets, share.seed + attempt)
+                model = kind.fit(estimator, rows, targets, share.seed + attempt)
             return Teacher(share.position, model)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-    return Teacher(share.position, teaching.constant(X, y), problem)
+    return Teacher(share.position, kind.constant(X, y), problem)
 
 
 def lost_teacher(
-    teaching: Teaching, X: Matrix, y: IntArray, share: TeacherShare, reason: str
+    kind: TeacherKind, X: Matrix, y: IntArray, share: TeacherShare, reason: str
 ) -> Teacher:
     """What stands for a teacher whose process died with every attempt."""
-    return Teacher(share.position, teaching.constant(X, y), reason)
+    return Teacher(share.position, kind.constant(X, y), reason)
 
 
 def fit_classes(estimator: Any, X: Matrix, y: IntArray, seed: int) -> Any:
@@ -103,7 +103,7 @@ def _first_class(X: Matrix, _y: IntArray) -> Any:
     return constant_model(0, X.shape[1])
 
 
-ONE_CLASS = Teaching(fit_classes, _first_class)
+ONE_CLASS = TeacherKind(fit_classes, _first_class)
 """One class per record: a teacher that cannot learn votes for the first one."""
 
 
