@@ -34,7 +34,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from ballotine.data.partition import Partition, random_partition
 from ballotine.neural import RotateShift, TorchClassifier, make_module
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer, make_engine
-from ballotine.teachers.train import TeacherShare, predict_classes, train_share, train_teacher
+from ballotine.teachers.train import ONE_CLASS, TeacherShare, predict_classes, train_teacher
 
 SHAPE, CLASSES = (1, 28, 28), 10
 RECORDS, QUERIES, BATCH, VOTE_BATCH = 240, 9000, 32, 256
@@ -174,7 +174,7 @@ def own_time(
     estimator: TorchClassifier, X: np.ndarray, y: np.ndarray, pool: np.ndarray, share: TeacherShare
 ) -> tuple[float, float]:
     start = time.process_time()
-    teacher = train_share(train_teacher, estimator, X, y, share)
+    teacher = train_teacher(ONE_CLASS, estimator, X, y, share)
     middle = time.process_time()
     predict_classes(teacher.model, pool, CLASSES)
     return middle - start, time.process_time() - middle

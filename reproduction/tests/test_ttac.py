@@ -21,7 +21,7 @@ from ballotine_reproduction.ttac import (
     reported,
     sources,
 )
-from ballotine_reproduction.ttac.effort import LONGER, STEP_SIZES, settings_of
+from ballotine_reproduction.ttac.effort import LONGER, STEP_SIZES, effort_of
 from ballotine_reproduction.ttac.sources import Pool
 from ballotine_reproduction.ttac.table1 import spread
 from ballotine_reproduction.ttac.teaching import Ensembles, ballots
@@ -69,11 +69,12 @@ def test_the_papers_table_is_whole() -> None:
 
 def test_every_method_takes_the_same_steps(digits: Pool) -> None:
     setting = Setting()
-    efforts = [settings_of(setting, digits, method) for method in METHODS]
-    assert {(e.rounds, e.steps, e.batch) for e in efforts} == {(100, 10, 50)}
+    efforts = [effort_of(setting, digits, method) for method in METHODS]
+    found = {(e.settings.rounds, e.settings.steps, e.network.batch) for e in efforts}
+    assert found == {(100, 10, 50)}
     assert set(STEP_SIZES) == set(METHODS)
-    longer = settings_of(setting, digits, "conventional", LONGER)
-    usual = settings_of(setting, digits, "conventional")
+    longer = effort_of(setting, digits, "conventional", LONGER).settings
+    usual = effort_of(setting, digits, "conventional").settings
     assert longer.rounds == LONGER * usual.rounds
     assert longer.step_size_at(longer.rounds) == pytest.approx(usual.step_size_at(usual.rounds))
 

@@ -11,7 +11,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from random import Random
 
-from ballotine.teachers.worker import begin
+from ballotine.teachers.worker import start_worker
 from tests.fuzz.batch import Fault, batch
 from tests.fuzz.inputs import TARGETS
 
@@ -41,7 +41,7 @@ def main() -> int:
     with ProcessPoolExecutor(
         given.jobs,
         mp_context=get_context("spawn"),
-        initializer=begin,  # nobody goes on when this process is gone
+        initializer=start_worker,  # nobody goes on when this process is gone
         initargs=(os.getpid(),),
     ) as pool:
         for future in as_completed(

@@ -15,7 +15,7 @@ from torch import nn
 from ballotine.errors import DataError, ParameterError
 from ballotine.models import load_model, save_model
 from ballotine.neural import DivergedError, RotateShift, TorchClassifier
-from ballotine.teachers.train import TeacherTask, train_teacher
+from ballotine.teachers.train import ONE_CLASS, TeacherShare, train_teacher
 from tests.neural.images import SHAPE, bars
 
 X, Y = bars(60, 0)
@@ -127,7 +127,7 @@ def test_a_loss_that_is_no_number_makes_a_constant_teacher() -> None:
     wild = classifier(optimiser="sgd", learning_rate=1e30, network="small-cnn", epochs=3)
     with pytest.raises(DivergedError, match="smaller learning rate"):
         wild.fit(X, Y)
-    teacher = train_teacher(TeacherTask(4, wild, X, Y, 0))
+    teacher = train_teacher(ONE_CLASS, wild, X, Y, TeacherShare(4, np.arange(len(Y)), 0))
     assert np.all(teacher.model.predict(FRESH) == 0)
     assert teacher.problem is not None
     assert teacher.problem.startswith("DivergedError")

@@ -21,8 +21,7 @@ from ballotine.neural.predicting import IMAGES, TABLES, row_by_row
 from ballotine.students.neural import VAT, PatePlus
 from ballotine.teachers.ensemble import Ensemble
 from ballotine.teachers.train import Teacher
-from ballotine.teachers.ttac.local import buffers_of, weights_of
-from ballotine.teachers.ttac.network import TrainedNetwork
+from ballotine.teachers.ttac.network import TrainedNetwork, buffers_of, weights_of
 from ballotine.types import FloatArray, IntArray
 
 Asked = Callable[[FloatArray], FloatArray]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -16,10 +17,10 @@ from ballotine.ledger import Ledger
 from ballotine.neural import TorchClassifier
 from ballotine.pipeline import Run, RunFile, create_folder, open_folder
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE
-from ballotine.pipeline.together import LearnTogether
+from ballotine.pipeline.sections import TogetherSection
 from ballotine.privacy import conversion
 from ballotine.privacy.guarantee import Kind
-from ballotine.teachers.ttac import PLAIN_ASSUMPTION
+from ballotine.teachers.together import PLAIN_ASSUMPTION, LearnTogether
 
 X, Y = load_digits(return_X_y=True)
 X = X / 16.0
@@ -241,6 +242,7 @@ def test_a_column_in_python_and_its_bad_sizes() -> None:
         ({"teacher": GaussianNB()}, "must be networks"),
         ({"teacher": None}, "must be networks"),
         ({"teacher": TorchClassifier("linear", epochs=3)}, "epochs is for teachers that learn al"),
+        ({"together": LearnTogether("conventional")}, "learn alone"),
         ({"mechanism": BinaryVoting(2.0)}, "one class per record"),
         (
             {"individual": Weighting({"a": 1.0}), "budget": None, "delta": 1e-5},
@@ -271,6 +273,7 @@ def test_what_cannot_learn_together_is_refused(changes: dict[str, object], words
         ({"clip": -1.0}, "clip must be positive"),
         ({"clip": 1.0, "rounds": 1}, "two rounds"),
         ({"clip": 1.0, "share": 1.0}, "share"),
+        ({"clip": 1.0, "method": "conventional"}, "leave clip out"),
     ],
 )
 def test_bad_rounds(options: dict[str, object], words: str) -> None:
@@ -278,10 +281,20 @@ def test_bad_rounds(options: dict[str, object], words: str) -> None:
         LearnTogether(**options)
 
 
+def test_a_run_file_has_the_keys_and_defaults_of_the_settings() -> None:
+    section = TogetherSection()
+    assert list(TogetherSection.model_fields) == [field.name for field in fields(LearnTogether)]
+    assert section.build() is None
+    assert section.model_copy(update={"method": "ttac"}).build() == LearnTogether()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         ("[together]\nclip = 1.0", r"\[together\] clip needs a method"),
+        ("[together]\nrounds = 0", r"\[together\] rounds must be at least one, got 0"),
+        ("[together]\nstep_size = inf", r"\[together\] step_size: input should be a finite"),
+        ("[together]\nmethod = 'gossip'", r"\[together\] method: input should be 'ttac' or"),
         ("[together]\nmethod = 'ttac'\nshare = 0.5", r"\[together\] share is for private rounds"),
         ("[partition]\nkind = 'similarity'", r"\[partition\] similarity is missing"),
         ("[partition]\nalpha = 1.0", r"\[partition\] random does not use alpha"),

@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 from ballotine.data.partition import random_partition
 from ballotine.errors import ParameterError
 from ballotine.teachers import Trainer, make_engine
-from ballotine.teachers.ray_engine import knock
+from ballotine.teachers.ray_engine import require_listener
 
 X, Y = make_blobs(n_samples=240, centers=3, random_state=0)
 
@@ -40,12 +40,12 @@ def test_ray_trains_the_same_teachers() -> None:
 def test_a_door_is_knocked_at_only_where_there_is_a_number() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        knock(f"127.0.0.1:{port}")
-        knock(f"ray://127.0.0.1:{port}")
-    knock("auto")
+        require_listener(f"127.0.0.1:{port}")
+        require_listener(f"ray://127.0.0.1:{port}")
+    require_listener("auto")
     for nobody in (f"127.0.0.1:{port}", f"ray://127.0.0.1:{port}"):
         with pytest.raises(OSError, match="refused"):
-            knock(nobody)
+            require_listener(nobody)
 
 
 def test_without_ray_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

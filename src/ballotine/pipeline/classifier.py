@@ -24,12 +24,12 @@ from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
 from ballotine.pipeline.counting import first_places
 from ballotine.pipeline.own_ledgers import OwnLedgers
 from ballotine.pipeline.procedure import Procedure, Request
-from ballotine.pipeline.together import LearnTogether, Place, check_network
 from ballotine.pipeline.training import train_ensemble, train_student
 from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.task import Task
 from ballotine.teachers import make_engine
+from ballotine.teachers.together import LearnTogether, RoundsAccount, require_network
 from ballotine.types import FloatArray, IntArray, Labels, Matrix
 from ballotine.voting import Answers, GNMax, Mechanism, Session
 from ballotine.voting.individual import Scheme
@@ -134,7 +134,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._require_counted()
         request = self._request()
         if self.together is not None:
-            check_network(self.teacher)
+            require_network(self.teacher)
         X, codes, names = self._private_rows(X, y, groups, request.mechanism.task)
         self.procedure_ = Procedure.settle(request, len(self.classes_), names, len(X))
         self._warn(codes)
@@ -157,7 +157,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             secret=secret,
             engine=make_engine(self.engine, self.n_jobs or 1),
             thresholds=self.thresholds,
-            place=Place(self.ledger_, self.noise_),
+            account=RoundsAccount(self.ledger_, self.noise_),
         )
         name = self.procedure_.voters_name(self.ensemble_.identity, self.partition_, records)
         self._voters = replace(self.ensemble_, identity=name)

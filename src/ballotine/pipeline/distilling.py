@@ -11,7 +11,7 @@ from typing import Any
 from ballotine.errors import BallotineError, RunFolderError
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.folder import RunFolder
-from ballotine.pipeline.resume import forget, is_kept, keep, mark_of
+from ballotine.pipeline.resume import digest_of, is_current, save_result
 from ballotine.pipeline.steps import Steps
 from ballotine.pipeline.training import train_student
 from ballotine.pipeline.watching import unwatched, watched
@@ -48,8 +48,8 @@ def distill(
         noise: what its seed comes from.
         progress: shows how far it is.
     """
-    mark = mark_of(repr(learner), rows, labels, repr(tuple(classes)))
-    kept = _kept(folder, mark)
+    digest = digest_of(repr(learner), rows, labels, repr(tuple(classes)))
+    kept = _kept(folder, digest)
     if kept is not None:
         with progress.stage("student", 1) as advance:
             advance(1)
@@ -61,9 +61,7 @@ def distill(
     ):
         model = released(unwatched(train_student(steps, telling, rows, labels, noise)))
     student = steps.student(model, list(classes))
-    forget(folder, folder.student)
-    student.save(folder.student)
-    keep(folder, folder.student, mark)
+    save_result(folder, folder.student, digest, student.save)
     if (text := interruption(student)) is not None:
         log.warning("%s", text)
     return student
@@ -105,9 +103,9 @@ def _answers_are_safe(folder: RunFolder) -> Iterator[None]:
         raise
 
 
-def _kept(folder: RunFolder, mark: str) -> Student | None:
+def _kept(folder: RunFolder, digest: str) -> Student | None:
     """The student of an interrupted run, if it holds nothing but trusted types."""
-    if not is_kept(folder, folder.student, mark):
+    if not is_current(folder, folder.student, digest):
         return None
     try:
         return Student.load(folder.student)

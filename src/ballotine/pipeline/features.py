@@ -12,7 +12,7 @@ from ballotine.data import Dataset
 from ballotine.errors import DataError
 from ballotine.models import seeded_clone
 from ballotine.pipeline.estimators import FEATURES, make_transformer
-from ballotine.pipeline.resume import mark_of
+from ballotine.pipeline.resume import digest_of
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
 from ballotine.students import FeaturedModel
@@ -76,7 +76,7 @@ def make_features(section: FeaturesSection, dataset: Dataset, progress: Progress
         advance(1)
         private = transformed(found, dataset.X_private)
         advance(1)
-    identity = mark_of(section.kind, repr(sorted(options.items())), dataset.X_public)
+    identity = digest_of(section.kind, repr(sorted(options.items())), dataset.X_public)
     return Features(private, public, found, identity)
 
 

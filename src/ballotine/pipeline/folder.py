@@ -17,16 +17,16 @@ from ballotine.errors import RunFolderError
 from ballotine.files import OWNER_ONLY, write_atomic
 from ballotine.pipeline.runfile import RunFile
 
-APPENDED = os.O_CREAT | os.O_APPEND | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
+APPEND_ONLY = os.O_CREAT | os.O_APPEND | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0)
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Names of the files of one run.
+    """The paths of one run's files.
 
-    Everything under ``private`` depends on private data without protection and is
-    readable by its owner alone.
+    Everything under ``private`` depends on private data without protection, and only its
+    owner can read it.
     """
 
     root: Path
@@ -53,12 +53,12 @@ class RunFolder:
 
     @property
     def card(self) -> Path:
-        """The privacy card for machines."""
+        """The privacy card as JSON."""
         return self.root / "card.json"
 
     @property
     def card_text(self) -> Path:
-        """The privacy card for people."""
+        """The privacy card as text."""
         return self.root / "card.md"
 
     @property
@@ -68,22 +68,22 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """What happened when; nothing private."""
+        """The log; it holds nothing private."""
         return self.root / "run.log"
 
     @property
     def private(self) -> Path:
-        """Teachers, ballots, the partition's secret."""
+        """The folder of teachers, ballots and the partition's secret."""
         return self.root / "private"
 
     @property
     def secret(self) -> Path:
-        """What decides the record-to-teacher map."""
+        """The secret that decides the partition."""
         return self.private / "secret"
 
     @property
     def teachers(self) -> Path:
-        """One file per trained teacher."""
+        """The folder of trained teachers, one file each."""
         return self.private / "teachers"
 
     @property
@@ -93,39 +93,39 @@ class RunFolder:
 
     @property
     def shares(self) -> Path:
-        """A picture of the classes that each teacher has."""
+        """A chart of the classes in each share."""
         return self.private / "shares.html"
 
-    def mark(self, what: Path) -> Path:
-        """What a kept result was made from."""
-        return self.private / f"{what.name}.mark"
+    def digest_file(self, result: Path) -> Path:
+        """The digest of what a kept result was made from."""
+        return self.private / f"{result.name}.mark"
 
     @property
     def problems(self) -> Path:
-        """Teachers that failed, for the holder's eyes only."""
+        """Why some teachers failed, for the holder only."""
         return self.private / "teacher-problems.txt"
 
 
 def create_folder(settings: RunFile, root: Path | None = None) -> RunFolder:
-    """Make the folder of a new run; an existing one is never touched."""
+    """Create the folder of a new run; an existing folder is never touched."""
     root = root or _root(settings)
     try:
         if root.exists() or root.is_symlink():
             raise FileExistsError
-        _make(root, settings)
+        _create(root, settings)
     except FileExistsError:
         raise RunFolderError(
-            f"{root} exists already; continue it with: ballotine run --resume {root} "
+            f"{root} already exists; resume it with: ballotine run --resume {root} "
             "(or choose another folder)"
         ) from None
     except OSError as problem:
-        raise RunFolderError(f"{root} cannot be made: {problem.strerror}") from problem
+        raise RunFolderError(f"{root} cannot be created: {problem.strerror}") from problem
     return RunFolder(root)
 
 
-def _make(root: Path, settings: RunFile) -> None:
-    """Make the folder elsewhere and move it into place: who sees it can resume it."""
-    made = _missing_parents(root)
+def _create(root: Path, settings: RunFile) -> None:
+    """Create the folder under another name and rename it: it appears complete or not at all."""
+    parents = _missing_parents(root)
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         new = RunFolder(root.parent / f".{secrets.token_hex(16)}.new")
@@ -138,12 +138,12 @@ def _make(root: Path, settings: RunFile) -> None:
             shutil.rmtree(new.root, ignore_errors=True)
             raise
     except BaseException:
-        _remove_empty(made)
+        _remove_empty(parents)
         raise
 
 
 def _missing_parents(root: Path) -> list[Path]:
-    """Folders above that do not exist yet, the innermost first."""
+    """Parent folders that do not exist yet, the innermost first."""
     return [parent for parent in root.parents if not parent.exists()]
 
 
@@ -155,37 +155,37 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 @contextmanager
 def new_folder(settings: RunFile) -> Iterator[RunFolder]:
-    """The folder of a new run, gone again if the run fails before it has anything to keep."""
+    """The folder of a new run; removed if the run fails before anything is worth keeping."""
     root = _root(settings)
-    made = _missing_parents(root)
+    parents = _missing_parents(root)
     folder = create_folder(settings, root)
     try:
         yield folder
     except Exception:
         discard_unused(folder)
         if not folder.root.exists():
-            _remove_empty(made)
+            _remove_empty(parents)
         raise
 
 
 def discard_unused(folder: RunFolder) -> None:
-    """Remove the folder of a run that failed before it did anything worth keeping."""
-    first = (folder.runfile, folder.log, folder.private, folder.secret)
-    there = [*_inside(folder.root), *_inside(folder.private)]
-    if all(path in first for path in there):  # nothing of the holder's own either
+    """Remove the folder of a run that failed before anything was worth keeping."""
+    expected = (folder.runfile, folder.log, folder.private, folder.secret)
+    found = [*_contents(folder.root), *_contents(folder.private)]
+    if all(path in expected for path in found):  # and nothing of the holder's own
         close_log()
         shutil.rmtree(folder.root, ignore_errors=True)
 
 
-def _inside(folder: Path) -> list[Path]:
+def _contents(folder: Path) -> list[Path]:
     return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
-    """The folder of an earlier run and its resolved run file."""
+    """The folder of an earlier run, and its resolved run file."""
     folder = RunFolder(root)
     if not (folder.runfile.is_file() and folder.private.is_dir()):
-        raise RunFolderError(f"{root} is not a run folder: it has no run.toml or no private part")
+        raise RunFolderError(f"{root} is not a run folder: it has no run.toml or no folder private")
     return folder, RunFile.load(folder.runfile)
 
 
@@ -194,22 +194,22 @@ def open_log(folder: RunFolder) -> logging.Logger:
     logger = close_log()
     logger.setLevel(logging.INFO)
     logger.propagate = False
-    handler = OwnersLog(folder.log)
+    handler = PrivateLogHandler(folder.log)
     handler.setFormatter(logging.Formatter(LOG_FORMAT))
     logger.addHandler(handler)
     return logger
 
 
-class OwnersLog(logging.FileHandler):
-    """A log that only its owner can read, also if an earlier version made it."""
+class PrivateLogHandler(logging.FileHandler):
+    """Appends to a log that only its owner can read, even if an earlier version created it."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8")
 
     def _open(self) -> TextIOWrapper:
         try:
-            descriptor = os.open(self.baseFilename, APPENDED, OWNER_ONLY)
-            if hasattr(os, "fchmod"):  # where files have modes
+            descriptor = os.open(self.baseFilename, APPEND_ONLY, OWNER_ONLY)
+            if hasattr(os, "fchmod"):  # not on Windows
                 os.fchmod(descriptor, OWNER_ONLY)
         except OSError as problem:
             raise RunFolderError(
@@ -219,7 +219,7 @@ class OwnersLog(logging.FileHandler):
 
 
 def close_log() -> logging.Logger:
-    """Let go of the log of an earlier run in this process."""
+    """Close the log of an earlier run in this process."""
     logger = logging.getLogger("ballotine")
     for old in list(logger.handlers):
         logger.removeHandler(old)

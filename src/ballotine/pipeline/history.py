@@ -1,4 +1,4 @@
-"""The cost over time, read back from the ledger's (public) entries."""
+"""The cost over time, from the ledger's public entries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ T = TypeVar("T")
 def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
     """Queries asked, queries answered and the meter's ε, over time.
 
-    A point for recorded batches, at most so many; in a long ledger, for its checkpoints; and
-    one for where the ledger stands, since others may have reserved after the last batch. With
-    several groups, also the ε that each of them was charged.
+    There is a point for each recorded batch (in a long ledger, for each checkpoint), thinned
+    to a few hundred, and one for the ledger's present state, since others may have reserved
+    after the last batch. With several groups, points also hold the ε charged to each group.
     """
     if ledger.head().seq > MOST_REPLAYED:
-        return [_point(one) for one in _thinned(list(ledger.checkpoints()))] + [
-            _point(ledger.spending())
-        ]
+        kept = _thinned(list(ledger.checkpoints()))
+        return [_point(spending) for spending in (*kept, ledger.spending())]
     entries = list(ledger.entries())
     shown = set(_thinned([entry.seq for entry in entries if entry.kind == "record"]))
     spending = Spending.begin(entries[0])
@@ -36,7 +35,7 @@ def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _thinned(found: list[T]) -> list[T]:
-    """Some of many, the last among them."""
+    """Evenly spaced items, the last among them."""
     stride = max(1, -(-len(found) // MOST_POINTS))
     return found[::-1][::stride][::-1]
 

@@ -1,4 +1,4 @@
-"""The ledgers of one estimator: what it has released is never left out of what it prints."""
+"""The ledgers of one estimator, so that its guarantee counts everything it has released."""
 
 from __future__ import annotations
 
@@ -14,32 +14,33 @@ from ballotine.noise import NoiseSource
 
 @dataclass
 class OwnLedgers:
-    """Ledgers in memory that live with an object, and all through which it has released.
+    """The ledgers that an estimator keeps in memory, and all that it has released through.
 
     Attributes:
-        held: those in memory, by a name of their records.
-        released: names of ledgers, files or not, and whether all noise was seeded.
+        held: ledgers in memory, by a fingerprint of their records.
+        released: the ledgers, in memory or in files, that something was released through, by
+            identity, and whether all of its noise was seeded.
     """
 
     held: dict[str, Ledger] = field(default_factory=dict)
     released: dict[str, bool] = field(default_factory=dict)
 
     def note_release(self, ledger: Ledger, noise: NoiseSource) -> None:
-        """The object is about to release something."""
+        """Note that something is about to be released through this ledger."""
         before = self.released.get(ledger.identity, True)
         self.released[ledger.identity] = before and noise.seeded
 
     def open(
         self, path: str | Path | None, promise: Promise, records: Records, *, seeded: bool
     ) -> Ledger:
-        """The file's, or the object's own, which a second fit goes on with.
+        """The ledger in a file, or the one in memory, which a second fit continues.
 
         Args:
             path: the file, or None.
-            promise: what is asked for.
-            records: whose ledger it is.
-            seeded: whether noise comes from a seed. Experiments whose noise was seeded from the
-                beginning may go through many ledgers: their guarantees say so.
+            promise: the budget that is asked for.
+            records: which the ledger is about.
+            seeded: whether noise comes from a seed. An experiment whose noise was always seeded
+                may use many ledgers: its guarantee says so.
         """
         if path is not None:
             self._require_all(Ledger.identity_at(path) if self.released else None, seeded)
@@ -58,11 +59,11 @@ class OwnLedgers:
         return known
 
     def _require_all(self, identity: str | None, seeded: bool) -> None:
-        """Whatever was released is in this ledger."""
+        """Refuse a ledger that does not hold everything released so far."""
         others = [all_seeded for name, all_seeded in self.released.items() if name != identity]
         if others and not (seeded and all(others)):
             raise LedgerMismatchError(
                 "this object has released answers through another ledger, and this one would not "
-                "count them; go on with that ledger, or make a new PateClassifier and add the two "
-                "up"
+                "count them; continue with that ledger, or make a new PateClassifier and add the "
+                "two up"
             )

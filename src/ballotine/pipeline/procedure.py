@@ -18,8 +18,8 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.ledger.keys import group_key
 from ballotine.pipeline.steps import Steps, steps_of
-from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
+from ballotine.teachers.together import LearnTogether
 from ballotine.types import IntArray, Labels
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Plan, Rules
 from ballotine.voting.individual import Scheme, group_numbers, require_priced
@@ -118,6 +118,8 @@ class Request:
             )
 
     def _check_together(self, together: LearnTogether) -> None:
+        if together.method == "conventional":
+            raise ParameterError("conventional teachers learn alone: leave together out")
         if self.mechanism.task.several:
             raise ParameterError("teachers learn together with one class per record only")
         if self.individual is not None:

@@ -33,14 +33,14 @@ from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.groups import group_accounts
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import RunAccount, RunResult
-from ballotine.pipeline.resume import claim_teachers, keep_ballots, kept_ballots, mark_of
+from ballotine.pipeline.resume import bind_teachers, digest_of, load_ballots, save_ballots
 from ballotine.pipeline.runfile import RunFile
-from ballotine.pipeline.together import Place, check_network
 from ballotine.pipeline.training import train_ensemble, with_straight
 from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
 from ballotine.progress import Progress, Silent
 from ballotine.students import Student
-from ballotine.teachers import Ensemble, TeacherStore, make_engine
+from ballotine.teachers import Ensemble, make_engine
+from ballotine.teachers.together import RoundsAccount, require_network
 from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
 
@@ -87,7 +87,7 @@ class Run:
         self.noise: NoiseSource = source(settings.run.seed)
         self.teacher = make_estimator(settings.teachers.kind, settings.teachers.options, "teachers")
         if settings.together.method is not None:
-            check_network(self.teacher)
+            require_network(self.teacher)
         self.learner = make_estimator(*settings.learner(), "student")
         if settings.features.kind is not None:  # a wrong name fails before anything is read
             make_transformer(settings.features.kind, settings.features.options, "features")
@@ -192,15 +192,14 @@ class Run:
         teachers, data, procedure = self.settings.teachers, ready.dataset, ready.procedure
         together, groups = procedure.request.together, ready.partition.shares
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
-        made_from = mark_of(
+        digest = digest_of(
             how + ready.features.identity,
             ready.secret,
             ready.partition.to_bytes(),
             data.X_private,
             data.y_private,
         )
-        claim_teachers(self.folder, made_from)
-        folder = self.folder.teachers.resolve()
+        bind_teachers(self.folder, digest)
         stage, steps = ("rounds", together.rounds) if together else ("teachers", len(groups))
         with self.progress.stage(stage, steps) as advance:
             ensemble = train_ensemble(
@@ -212,8 +211,9 @@ class Run:
                 secret=ready.secret,
                 engine=make_engine(teachers.engine, teachers.jobs),
                 thresholds=self.settings.voting.thresholds,
-                store=TeacherStore(folder),
-                place=Place(ready.ledger, self.noise, folder, made_from, self.folder.root.name),
+                account=RoundsAccount(ready.ledger, self.noise, self.folder.root.name),
+                folder=self.folder.teachers.resolve(),
+                digest=digest,
                 advance=advance,
             )
         log.info("%d teachers are ready", len(ensemble))
@@ -221,12 +221,12 @@ class Run:
 
     def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
         """Cast ballots on the whole pool and keep them: they cost nothing until released."""
-        mark = mark_of(ready.voters_name(ensemble), self._pool(ready.dataset))
+        digest = digest_of(ready.voters_name(ensemble), self._pool(ready.dataset))
         with self.progress.stage("votes", len(ensemble)) as advance:
-            ballots = kept_ballots(self.folder, mark)
+            ballots = load_ballots(self.folder, digest)
             if ballots is None:
                 ballots = ensemble.ballots(self._pool(ready.features), advance)
-                keep_ballots(self.folder, ballots, mark)
+                save_ballots(self.folder, ballots, digest)
             else:
                 advance(len(ensemble))
         return ballots

@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from ballotine.data.partition import Strategy, make_strategy
 from ballotine.errors import ParameterError
 from ballotine.ledger import Mode
-from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
+from ballotine.teachers.together import LearnTogether
 from ballotine.text import quoted
 from ballotine.types import Labels
 from ballotine.voting import Dependencies, Mechanism, make_mechanism
@@ -156,33 +156,35 @@ class TeachersSection(Section):
 
 
 class TogetherSection(Section):
-    """How teachers learn together, in rounds; without a method each learns alone."""
+    """How teachers learn together, in rounds; without a method each learns alone.
+
+    The keys are those of `LearnTogether`, which also checks them.
+    """
 
     method: Literal["ttac", "averaging"] | None = None
-    rounds: int = Field(default=100, ge=1)
-    steps: int = Field(default=10, ge=1, description="local steps in every round")
-    step_size: float = Field(default=0.05, gt=0)
-    decay: float = Field(default=0.985, gt=0, le=1, description="of the step size, per round")
-    averaging_step: float = Field(default=1.0, gt=0)
-    clip: float | None = Field(
-        default=None, gt=0, description="largest norm of a move; it makes rounds private"
-    )
-    noise_multiplier: float | None = Field(default=None, gt=0)
-    share: float | None = Field(
-        default=None, gt=0, lt=1, description="of the budget, for private rounds"
-    )
+    rounds: int = LearnTogether.rounds
+    steps: int = LearnTogether.steps
+    step_size: float = LearnTogether.step_size
+    decay: float = LearnTogether.decay
+    averaging_step: float = LearnTogether.averaging_step
+    clip: float | None = None
+    noise_multiplier: float | None = None
+    share: float | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
         for key in ("clip", "noise_multiplier", "share"):
             if self.method is None and getattr(self, key) is not None:
                 raise ValueError(f"{key} needs a method: ttac or averaging")
-        self.build()
+        self._settings()
         return self
 
     def build(self) -> LearnTogether | None:
         """How they learn together, if they do."""
-        return None if self.method is None else LearnTogether(**self.model_dump())
+        return None if self.method is None else self._settings()
+
+    def _settings(self) -> LearnTogether:
+        return LearnTogether(**self.model_dump(exclude_none=True))
 
 
 class VotingSection(Section):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.steps import Steps, Teaching, Thresholds
-from ballotine.pipeline.together import Place, train_together
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer
+from ballotine.teachers.together import RoundsAccount
 from ballotine.types import IntArray, Matrix
 
 
@@ -26,8 +27,9 @@ def train_ensemble(
     secret: bytes,
     engine: Engine,
     thresholds: Thresholds | None = None,
-    store: TeacherStore | None = None,
-    place: Place | None = None,
+    account: RoundsAccount | None = None,
+    folder: Path | None = None,
+    digest: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
     """One teacher per share.
@@ -41,31 +43,25 @@ def train_ensemble(
         secret: what seeds and the ensemble's name follow from.
         engine: where the work is done.
         thresholds: with several labels, when a teacher names one.
-        store: where finished teachers are kept, or None.
-        place: where rounds of learning together are paid and kept.
+        account: what private rounds of learning together are paid from.
+        folder: where teachers are kept, so that an interrupted training can resume; or None.
+        digest: of what they follow from; rounds kept with another digest are refused.
         advance: is told about each finished teacher, or round.
     """
     together = procedure.request.together
     if together is not None:
-        assert place is not None
-        return train_together(
-            together,
-            estimator,
-            procedure.classes,
-            X,
-            y,
-            partition,
-            secret=secret,
-            engine=engine,
-            place=place,
-            advance=advance,
+        from ballotine.teachers.ttac import TtacTrainer  # teachers that learn alone need no torch
+
+        rounds = TtacTrainer(
+            estimator, together, procedure.classes, secret, engine, account, folder, digest
         )
+        return rounds.train(X, y, partition, advance)
     trainer = Trainer(
         estimator=estimator,
         classes=procedure.classes,
         secret=secret,
         engine=engine,
-        store=store,
+        store=None if folder is None else TeacherStore(folder),
     )
     how = Teaching(trainer, procedure.mechanism, thresholds, advance)
     return procedure.steps.train(how, X, y, partition)

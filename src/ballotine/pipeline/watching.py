@@ -1,4 +1,4 @@
-"""How far a student's training is, with its losses: bars for whoever watches the run."""
+"""Progress bars for a student's training, with its losses."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ USUAL_STAGE = "training"
 
 @contextmanager
 def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]:
-    """Bars for the training of a student: of epochs, of labels, or of the student as a whole.
+    """Progress bars for the training of a student: by epoch, by label, or for the whole.
 
-    The block is given the learner that moves them.
+    Yields the learner that advances them.
 
     Args:
-        progress: shows them.
+        progress: shows the bars.
         learner: the student before its training.
         labels: what it will learn, shape (rows,) or (rows, labels).
     """
@@ -37,13 +37,12 @@ def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]
     elif labels.ndim == 2 and not learns_all_labels(learner):
         with progress.stage(NAME, _answered_both_ways(labels)) as advance:
             bar = LabelBar(progress, advance)
-            yield _telling(learner, bar.epoch)
-            advance(1)  # the last label is over
+            yield _reporting(learner, bar.epoch)
+            advance(1)  # the last label is finished
     else:
         with ExitStack() as bars:
-            yield _telling(
-                learner, EpochBars(progress, bars, getattr(learner, "epochs", None)).epoch
-            )
+            shown = EpochBars(progress, bars, getattr(learner, "epochs", None))
+            yield _reporting(learner, shown.epoch)
 
 
 def unwatched(model: Any) -> Any:
@@ -55,7 +54,7 @@ def unwatched(model: Any) -> Any:
 
 
 class EpochBars:
-    """A bar of one network's epochs; another for each further stage of its training."""
+    """A bar for one network's epochs, and another for each further stage of its training."""
 
     def __init__(self, progress: Progress, bars: ExitStack, epochs: object) -> None:
         self._progress, self._bars = progress, bars
@@ -64,12 +63,12 @@ class EpochBars:
         self._open(epochs if isinstance(epochs, int) else None)
 
     def epoch(self, epoch: Epoch) -> None:
-        """Show the losses and move on."""
+        """Show the losses and advance the bar."""
         if self._stage not in (None, epoch.stage):
             self._bars.close()
             self._open(epoch.of)
         self._stage = epoch.stage
-        self._progress.tell(in_words(epoch))
+        self._progress.tell(losses_text(epoch))
         steps, self._done = epoch.number - self._done, epoch.number
         self._advance(steps)
 
@@ -79,35 +78,35 @@ class EpochBars:
 
 
 class LabelBar:
-    """A bar of labels, each with a network of its own."""
+    """A bar for labels, each with a network of its own."""
 
     def __init__(self, progress: Progress, advance: Advance) -> None:
         self._progress, self._advance = progress, advance
         self._first: str | None = None
 
     def epoch(self, epoch: Epoch) -> None:
-        """Show how far the label's network is; its first epoch ends the label before."""
+        """Show the epoch of this label's network; its first epoch ends the label before."""
         if (epoch.number, epoch.stage) == (1, self._first):
             self._advance(1)
         self._first = self._first or epoch.stage
-        self._progress.tell(f"epoch {epoch.number} of {epoch.of}, {in_words(epoch)}")
+        self._progress.tell(f"epoch {epoch.number} of {epoch.of}, {losses_text(epoch)}")
 
 
-def in_words(epoch: Epoch) -> str:
-    """The losses of an epoch in one short line."""
+def losses_text(epoch: Epoch) -> str:
+    """The losses of an epoch in one line."""
     losses = ", ".join(f"{name} {epoch.losses[name]:.3g}" for name in losses_in(epoch.losses))
     return losses if epoch.stage == USUAL_STAGE else f"{epoch.stage}: {losses}"
 
 
-def _telling(learner: Any, listen: Callable[[Epoch], None]) -> Any:
-    """A copy that tells its epochs."""
+def _reporting(learner: Any, report: Callable[[Epoch], None]) -> Any:
+    """A copy that reports its epochs."""
 
     def on_epoch(epoch: Epoch) -> None:
-        listen(epoch)  # a function is the one thing that estimators' copies do not copy
+        report(epoch)  # not the bound method: a clone would copy the object it belongs to
 
     return clone(learner).set_params(on_epoch=on_epoch)
 
 
 def _answered_both_ways(labels: IntArray) -> int:
-    """How many labels have something to learn."""
+    """How many labels were answered both present and absent."""
     return int(((labels == 1).any(axis=0) & (labels == 0).any(axis=0)).sum())

@@ -3,6 +3,7 @@
 from ballotine.teachers.engine import Engine, LocalEngine, RayEngine, make_engine
 from ballotine.teachers.ensemble import Ensemble, TeacherStore, Trainer
 from ballotine.teachers.multilabel import Cast, LabelEnsemble, LabelModels, fit_labels, train_labels
+from ballotine.teachers.together import LearnTogether
 from ballotine.teachers.train import Teacher
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "Ensemble",
     "LabelEnsemble",
     "LabelModels",
+    "LearnTogether",
     "LocalEngine",
     "RayEngine",
     "Teacher",

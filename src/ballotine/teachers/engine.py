@@ -10,27 +10,27 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from ballotine.errors import BallotineError, ParameterError
 from ballotine.teachers.ray_engine import RayEngine
 from ballotine.teachers.shared import Shared
-from ballotine.teachers.worker import ONE_THREAD, begin, one_thread, work_on
+from ballotine.teachers.worker import ONE_THREAD, one_thread, run_shared_task, start_worker
 
 __all__ = ["Engine", "LocalEngine", "Lost", "RayEngine", "WorkerLostError", "make_engine"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Lost = Callable[[Any, str], Any]
-"""From a task whose worker died again and again, and why, to the result that stands for it."""
+"""From a task whose worker died with every attempt, and why, to a result in its place."""
 
 ATTEMPTS = 3
 IDLE_SECONDS = 60
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows knows the latter only, and means it
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has the latter only, and it kills
 
 _workers: dict[int, Any] = {}
-"""Processes that wait for work, kept from one call to the next: starting one takes seconds."""
+"""Worker processes by slot, kept from one call to the next: starting one takes seconds."""
 
 
 class WorkerLostError(BallotineError):
@@ -54,13 +54,13 @@ class Engine(Protocol):
         Args:
             work: sent to the workers once; arrays that it holds are shared, not copied.
             tasks: taken one by one, as workers become free.
-            lost: makes the result of a task whose worker died with every attempt; without
-                it that is an error.
+            lost: makes the result of a task whose worker died with every attempt; if None,
+                that is an error.
         """
 
 
 class LocalEngine:
-    """A pool of processes, one thread each; in this process when one job is asked for."""
+    """Worker processes with one thread each; this process when there is one job."""
 
     same_disk = True
 
@@ -73,26 +73,21 @@ class LocalEngine:
         tasks: Iterable[Task],
         lost: Lost | None = None,
     ) -> Iterator[Result]:
-        """Run the tasks; a worker that is killed loses its own task only, which runs again."""
+        """Run the tasks; when a worker is killed, only its own task is run again."""
         from joblib import effective_n_jobs
 
         waiting = iter(tasks)
         jobs = effective_n_jobs(self.n_jobs or -1)
         first = list(islice(waiting, jobs))
         if len(first) < 2 or jobs == 1:
-            yield from _here(work, _chain(first, waiting))
+            yield from _run_here(work, chain(first, waiting))
             return
         with Shared(work) as shared:
-            # Not more workers than tasks, however many were allowed.
-            yield from _Spread(shared, _chain(first, waiting), len(first), lost).results()
+            # No more workers than tasks, however many are allowed.
+            yield from _Pool(shared, chain(first, waiting), len(first), lost).results()
 
 
-def _chain(first: list[Task], rest: Iterator[Task]) -> Iterator[Task]:
-    yield from first
-    yield from rest
-
-
-def _here(work: Callable[[Task], Result], tasks: Iterator[Task]) -> Iterator[Result]:
+def _run_here(work: Callable[[Task], Result], tasks: Iterator[Task]) -> Iterator[Result]:
     from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
     controller = ThreadpoolController()
@@ -109,10 +104,10 @@ class _Running(Generic[Task]):
     attempt: int
 
 
-class _Spread(Generic[Task, Result]):
-    """Tasks over worker processes: each process has one task at a time and a pool of its own.
+class _Pool(Generic[Task, Result]):
+    """Worker processes, each with one task at a time and an executor of its own.
 
-    One pool for all would lose the tasks of every worker when one of them is killed.
+    One executor for all would lose the tasks of every worker when one of them is killed.
     """
 
     def __init__(
@@ -124,30 +119,30 @@ class _Spread(Generic[Task, Result]):
     ) -> None:
         self._work = work
         self._tasks = tasks
-        self._again: deque[tuple[Task, int]] = deque()
+        self._retries: deque[tuple[Task, int]] = deque()
         self._idle = list(range(jobs))
         self._running: dict[Future[Result], _Running[Task]] = {}
         self._lost = lost
 
     def results(self) -> Iterator[Result]:
-        """All results; before one is handed out, its worker has the next task."""
+        """All results; a worker has its next task before its result is handed out."""
         try:
-            self._give_work()
+            self._assign_tasks()
             while self._running:
                 done, _ = wait(self._running, return_when=FIRST_COMPLETED)
                 ended = [(future, self._running.pop(future)) for future in done]
                 self._idle += [run.slot for _, run in ended]
                 results = [found for future, run in ended for found in self._result(future, run)]
-                self._give_work()
+                self._assign_tasks()
                 yield from results
         finally:
-            # An error, an interruption, or nobody wants the rest: nobody waits for these.
+            # An error, an interruption, or a caller that stopped: nobody waits for these.
             for run in self._running.values():
-                _end(run.slot)
+                _kill(run.slot)
 
-    def _give_work(self) -> None:
+    def _assign_tasks(self) -> None:
         while self._idle:
-            upcoming = self._again.popleft() if self._again else self._next()
+            upcoming = self._retries.popleft() if self._retries else self._next_task()
             if upcoming is None:
                 return
             task, attempt = upcoming
@@ -155,7 +150,7 @@ class _Spread(Generic[Task, Result]):
             future = _submit(slot, self._work, task)
             self._running[future] = _Running(slot, task, attempt)
 
-    def _next(self) -> tuple[Task, int] | None:
+    def _next_task(self) -> tuple[Task, int] | None:
         for task in self._tasks:
             return task, 1
         return None
@@ -166,28 +161,28 @@ class _Spread(Generic[Task, Result]):
         except BrokenProcessPool as problem:
             _workers.pop(run.slot, None)
             if run.attempt < ATTEMPTS:
-                self._again.append((run.task, run.attempt + 1))
+                self._retries.append((run.task, run.attempt + 1))
                 return []
             reason = f"its process ended {ATTEMPTS} times without a result"
             if self._lost is None:
-                raise WorkerLostError(f"a task was given up: {reason}") from problem
+                raise WorkerLostError(f"a task could not be finished: {reason}") from problem
             return [self._lost(run.task, reason)]
 
 
 def _submit(slot: int, work: Shared[Callable[[Task], Result]], task: Task) -> Future[Result]:
     try:
-        future: Future[Result] = _worker(slot).submit(work_on, work, task)
-    except BrokenProcessPool:  # it was killed while it had nothing to do
+        future: Future[Result] = _worker(slot).submit(run_shared_task, work, task)
+    except BrokenProcessPool:  # it was killed while it was idle
         del _workers[slot]
-        future = _worker(slot).submit(work_on, work, task)
+        future = _worker(slot).submit(run_shared_task, work, task)
     return future
 
 
-def _end(slot: int) -> None:
+def _kill(slot: int) -> None:
     """Kill the worker of a slot, whatever it is doing."""
     if (worker := _workers.pop(slot, None)) is not None:
-        # The pool sees that it is broken and cleans up; its own way to kill workers loses track
-        # of tasks that wait (KeyError in its thread).
+        # The executor notices and cleans up. Its own way to kill workers loses track of waiting
+        # tasks (KeyError in its thread).
         for pid in list(worker._processes):
             with suppress(ProcessLookupError):
                 os.kill(pid, KILL)
@@ -198,7 +193,11 @@ def _worker(slot: int) -> Any:
 
     if slot not in _workers:
         _workers[slot] = ProcessPoolExecutor(
-            1, timeout=IDLE_SECONDS, env=ONE_THREAD, initializer=begin, initargs=(os.getpid(),)
+            1,
+            timeout=IDLE_SECONDS,
+            env=ONE_THREAD,
+            initializer=start_worker,
+            initargs=(os.getpid(),),
         )
     return _workers[slot]
 

@@ -15,12 +15,12 @@ from ballotine.data.partition import Partition
 from ballotine.models import load_own_model, save_model
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.train import (
+    ONE_CLASS,
     Teacher,
+    TeacherKind,
     TeacherShare,
-    Work,
-    lost_share,
+    lost_teacher,
     predict_classes,
-    train_share,
     train_teacher,
 )
 from ballotine.types import IntArray, Matrix
@@ -168,25 +168,33 @@ class Trainer:
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
         """One teacher per share; finished ones are taken from the store."""
-        teachers = self.trained(train_teacher, X, y, partition, advance)
+        teachers = self.teachers(ONE_CLASS, X, y, partition, advance)
         identity, problems = self.identity(len(teachers)), problems_of(teachers)
         return Ensemble(teachers, self.classes, identity, problems, self.engine)
 
-    def trained(
+    def teachers(
         self,
-        work: Work,
+        kind: TeacherKind,
         X: Matrix,
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None],
     ) -> list[Teacher | KeptTeacher]:
-        """The teachers of all shares, in their order, each trained by ``work``.
+        """The teachers of all shares, in their order.
 
         With a store their models are on disk, and memory does not grow with their number.
         """
         found: dict[int, Teacher | KeptTeacher] = {}
-        for teacher in self._teachers(work, X, y, partition):
-            found[teacher.position] = teacher
+        missing: list[TeacherShare] = []
+        for position, rows in enumerate(partition.shares):
+            if self.store and (kept := self.store.load(position)):
+                found[position] = kept
+                advance(1)
+            else:
+                missing.append(TeacherShare(position, rows, self._seed(position)))
+        train = partial(train_teacher, kind, self.estimator, X, y)
+        for teacher in self.engine.map(train, missing, partial(lost_teacher, kind, X, y)):
+            found[teacher.position] = self.store.save(teacher) if self.store else teacher
             advance(1)
         return [found[position] for position in range(len(partition.shares))]
 
@@ -194,20 +202,6 @@ class Trainer:
         """A name for the ensemble: unguessable when the secret is."""
         text = f"ballotine/ensemble/1\0{n_teachers}\0{self.estimator!r}\0{self.variant}"
         return hashlib.sha256(text.encode() + self.secret).digest()
-
-    def _teachers(
-        self, work: Work, X: Matrix, y: IntArray, partition: Partition
-    ) -> Iterator[Teacher | KeptTeacher]:
-        missing: list[TeacherShare] = []
-        for position, group in enumerate(partition.shares):
-            kept = self.store.load(position) if self.store else None
-            if kept is not None:
-                yield kept
-            else:
-                missing.append(TeacherShare(position, group, self._seed(position)))
-        train = partial(train_share, work, self.estimator, X, y)
-        for teacher in self.engine.map(train, missing, partial(lost_share, work, X, y)):
-            yield self.store.save(teacher) if self.store else teacher
 
     def _seed(self, position: int) -> int:
         label = b"ballotine/teacher/1\0" + position.to_bytes(8, "big") + self.secret

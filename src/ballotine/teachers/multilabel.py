@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
 from ballotine.teachers.ensemble import Ask, Ensemble, Trainer, problems_of
-from ballotine.teachers.train import Teacher, TeacherTask
+from ballotine.teachers.train import TeacherKind
 from ballotine.types import FloatArray, IntArray, Matrix
 
 Cast = Callable[[FloatArray], npt.NDArray[np.uint8]]
@@ -106,25 +106,10 @@ def train_labels(
         cast: how a teacher's probabilities become its ballot.
         advance: is told about each finished teacher.
     """
-    teachers = trainer.trained(train_label_teacher, X, y, partition, advance)
+    teachers = trainer.teachers(SEVERAL_LABELS, X, y, partition, advance)
     identity = trainer.identity(len(teachers))
     problems = problems_of(teachers)
     return LabelEnsemble(teachers, trainer.classes, identity, problems, trainer.engine, cast=cast)
-
-
-def train_label_teacher(task: TeacherTask) -> Teacher:
-    """Train; a teacher that fails twice names no label and stays in the ensemble."""
-    problem = ""
-    for attempt in range(2):
-        try:
-            with warnings.catch_warnings():
-                # What a fit complains about depends on private records: it must not be shown.
-                warnings.simplefilter("ignore")
-                model = fit_labels(task.estimator, task.X, task.y, task.seed + attempt)
-                return Teacher(task.position, model)
-        except Exception as error:
-            problem = f"{type(error).__name__}: {error}"
-    return Teacher(task.position, LabelModels(np.zeros(task.y.shape[1])), problem)
 
 
 def fit_labels(estimator: Any, X: Matrix, y: IntArray, seed: int) -> LabelModels:
@@ -146,6 +131,14 @@ def fit_labels(estimator: Any, X: Matrix, y: IntArray, seed: int) -> LabelModels
         known = y[:, label] >= 0
         apart.append(seeded_clone(estimator, seed).fit(X[known], y[known, label]))
     return LabelModels(constants, apart=tuple(apart))
+
+
+def _no_label(_X: Matrix, y: IntArray) -> LabelModels:
+    return LabelModels(np.zeros(y.shape[1]))
+
+
+SEVERAL_LABELS = TeacherKind(fit_labels, _no_label)
+"""Several labels per record: a teacher that cannot learn names none."""
 
 
 def presence(model: Any, X: Matrix) -> FloatArray:

@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from ballotine.errors import ParameterError
-from ballotine.teachers.worker import work_alone
+from ballotine.teachers.worker import run_task
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 RETRIES = 2
-KNOCK_SECONDS = 10
+CONNECT_SECONDS = 10
 
 
 class RayEngine:
-    """Tasks on a Ray cluster: the one that is named, the one of RAY_ADDRESS, or one started here.
+    """Tasks on a Ray cluster: at an address, at RAY_ADDRESS, or started on this machine.
 
     Args:
         n_jobs: how many tasks may run at once; None leaves that to the cluster.
@@ -41,10 +41,10 @@ class RayEngine:
         tasks: Iterable[Task],
         lost: Callable[[Any, str], Any] | None = None,
     ) -> Iterator[Result]:
-        """Run the tasks as Ray tasks, results as they come; Ray repeats those whose worker died."""
+        """Run the tasks as Ray tasks; Ray repeats those whose worker died."""
         ray = self._ray
         window = self._connect()
-        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(work_alone)
+        remote = ray.remote(num_cpus=1, max_retries=RETRIES)(run_task)
         held = ray.put(work)  # its arrays go to the object store once, and workers map them
         waiting = iter(tasks)
         running = {remote.remote(held, task): task for task in islice(waiting, window)}
@@ -66,7 +66,7 @@ class RayEngine:
             return lost(task, f"its worker was lost ({type(problem).__name__})")
 
     def _connect(self) -> int:
-        """Join or start a cluster; how many tasks to have under way."""
+        """Join or start a cluster; returns how many tasks to submit at once."""
         ray = self._ray
         quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
         if not ray.is_initialized():
@@ -75,30 +75,30 @@ class RayEngine:
                 ray.init(address="local", num_cpus=self.n_jobs, **quiet)
             else:
                 self._join()
-            # Ray takes SIGTERM for itself; whoever decided before what it means, decides.
+            # Ray installs a SIGTERM handler of its own: put back the one before.
             if callable(handler) and threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, handler)
         processors = int(ray.cluster_resources().get("CPU", 1))
-        # One more per processor than can run: none waits while a result travels.
+        # Twice as many as can run, so that no processor waits while a result travels.
         return self.n_jobs or 2 * max(processors, 1)
 
     def _join(self) -> None:
         ray = self._ray
         try:
-            knock(str(self.address))
+            require_listener(str(self.address))
             ray.init(address=self.address, log_to_driver=False, logging_level="ERROR")
         except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as problem:
             raise ParameterError(
-                f"no Ray cluster answers at {self.address!r}: check the address (RAY_ADDRESS) "
+                f"no Ray cluster answers at {self.address!r}: check the address (RAY_ADDRESS), "
                 "or unset it to use this machine alone"
             ) from problem
 
 
-def knock(address: str) -> None:
-    """Fail at once when nobody listens at an address with a port: Ray would wait for minutes."""
+def require_listener(address: str) -> None:
+    """Fail at once if nothing listens at an address with a port: Ray would wait for minutes."""
     parts = urlsplit(address if "://" in address else f"//{address}")
     if parts.hostname is not None and parts.port is not None:
-        socket.create_connection((parts.hostname, parts.port), KNOCK_SECONDS).close()
+        socket.create_connection((parts.hostname, parts.port), CONNECT_SECONDS).close()
 
 
 def _import_ray() -> Any:

@@ -1,4 +1,4 @@
-"""Values that several processes read and none copies."""
+"""Values that several processes read without copying them."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ ALIGNED = 64
 REMEMBERED = 3
 
 _opened: OrderedDict[str, Any] = OrderedDict()
-"""What this process has mapped most recently, by the mark of the value."""
+"""The values that this process has mapped most recently, by token."""
 
 
 class Shared(Generic[T]):
-    """A value in memory of its own; workers map its arrays, read-only, instead of copying them.
+    """A value in shared memory; workers map its arrays read-only instead of copying them.
 
-    The memory has no name that outlives the process (on Linux): private records are gone with
+    On Linux the memory has no name that outlives the process: private records are gone with
     it, even when it is killed.
     """
 
@@ -39,23 +39,23 @@ class Shared(Generic[T]):
         self._spans = [_write(self._file, part) for part in (head, *(b.raw() for b in buffers))]
         self._file.flush()
         self._path = _path_of(self._file)
-        self._mark = secrets.token_hex(8)
+        self._token = secrets.token_hex(8)
 
     @property
     def value(self) -> T:
-        """The value itself, here; in another process its image."""
+        """The value itself in this process; a read-only image of it in others."""
         if self._file is not None:
             return self._value
-        if self._mark not in _opened:
-            _opened[self._mark] = _read(self._path, self._spans)
-        _opened.move_to_end(self._mark)
+        if self._token not in _opened:
+            _opened[self._token] = _read(self._path, self._spans)
+        _opened.move_to_end(self._token)
         while len(_opened) > REMEMBERED:
             _opened.popitem(last=False)
-        found: T = _opened[self._mark]
+        found: T = _opened[self._token]
         return found
 
     def close(self) -> None:
-        """Give the memory back, once the workers let go of it too."""
+        """Release the memory; it is freed once workers release it too."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class Shared(Generic[T]):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = {"_spans": self._spans, "_path": self._path, "_mark": self._mark}
+        kept = {"_spans": self._spans, "_path": self._path, "_token": self._token}
         return {"_file": None, **kept}
 
 
@@ -76,7 +76,7 @@ def _new_file() -> Any:
 
 
 def _path_of(file: Any) -> str:
-    """Under which name other processes of the same user find the file."""
+    """The path at which other processes of the same user find the file."""
     if isinstance(file.name, int):
         return f"/proc/{os.getpid()}/fd/{file.name}"
     return str(file.name)

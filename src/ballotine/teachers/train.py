@@ -5,26 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Never
+from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.dummy import DummyClassifier
 
-from ballotine.errors import BallotineError
 from ballotine.models import seeded_clone
 from ballotine.types import IntArray, Labels, Matrix
-
-
-@dataclass(frozen=True)
-class TeacherTask:
-    """All that is needed to train one teacher."""
-
-    position: int
-    estimator: Any
-    X: Matrix
-    y: IntArray
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -57,60 +44,67 @@ class Teacher:
     problem: str | None = None
 
 
-Work = Callable[[TeacherTask], Teacher]
-"""Trains one teacher, or makes one that votes a constant and says why."""
+@dataclass(frozen=True)
+class TeacherKind:
+    """A kind of teacher: how it learns, and what stands in for one that cannot.
+
+    Attributes:
+        fit: from an estimator, rows, their targets and a seed to a model.
+        constant: from rows and targets of the same widths to a model that votes the same for
+            every row.
+    """
+
+    fit: Callable[[Any, Matrix, IntArray, int], Any]
+    constant: Callable[[Matrix, IntArray], Any]
 
 
-def train_share(work: Work, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare) -> Teacher:
-    """Train the teacher of one share: its records are copied here, in its own process."""
-    task = TeacherTask(share.position, estimator, X[share.rows], y[share.rows], share.seed)
-    return work(task)
-
-
-def lost_share(work: Work, X: Matrix, y: IntArray, share: TeacherShare, reason: str) -> Teacher:
-    """What stands for a teacher whose process died with every attempt."""
-    return train_share(work, LostClassifier(reason), X, y, share)
-
-
-class LostClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Cannot learn, and says why."""
-
-    def __init__(self, reason: str = "") -> None:
-        self.reason = reason
-
-    def fit(self, X: Matrix, y: Labels) -> Never:  # noqa: ARG002
-        """Fail."""
-        raise BallotineError(self.reason)
-
-
-def train_teacher(task: TeacherTask) -> Teacher:
-    """Train; a teacher that fails twice votes for class 0 and stays in the ensemble.
+def train_teacher(
+    kind: TeacherKind, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare
+) -> Teacher:
+    """Train the teacher of one share; one that fails twice votes a constant and stays.
 
     The number of teachers is public and fixed, so a broken teacher must not change it.
     """
-    if len(np.unique(task.y)) == 1:
-        return Teacher(task.position, constant_model(int(task.y[0]), task))
+    rows, targets = X[share.rows], y[share.rows]  # copied here, in the teacher's own process
     problem = ""
     for attempt in range(2):
         try:
-            return Teacher(task.position, _fit(task, task.seed + attempt))
+            with warnings.catch_warnings():
+                # What a fit complains about depends on private records: it must not be shown.
+                warnings.simplefilter("ignore")
+                model = kind.fit(estimator, rows, targets, share.seed + attempt)
+            return Teacher(share.position, model)
         except Exception as error:
             problem = f"{type(error).__name__}: {error}"
-    return Teacher(task.position, constant_model(0, task), problem)
+    return Teacher(share.position, kind.constant(X, y), problem)
 
 
-def _fit(task: TeacherTask, seed: int) -> Any:
-    model = seeded_clone(task.estimator, seed)
-    with warnings.catch_warnings():
-        # What a fit complains about depends on private records: it must not be shown.
-        warnings.simplefilter("ignore")
-        return model.fit(task.X, task.y)
+def lost_teacher(
+    kind: TeacherKind, X: Matrix, y: IntArray, share: TeacherShare, reason: str
+) -> Teacher:
+    """What stands for a teacher whose process died with every attempt."""
+    return Teacher(share.position, kind.constant(X, y), reason)
 
 
-def constant_model(label: int, task: TeacherTask) -> Any:
+def fit_classes(estimator: Any, X: Matrix, y: IntArray, seed: int) -> Any:
+    """A classifier; a constant where there is one class only."""
+    if len(np.unique(y)) == 1:
+        return constant_model(int(y[0]), X.shape[1])
+    return seeded_clone(estimator, seed).fit(X, y)
+
+
+def constant_model(label: int, features: int) -> Any:
     """A model that always votes for one class."""
     model = DummyClassifier(strategy="constant", constant=label)
-    return model.fit(np.zeros((1, task.X.shape[1])), np.array([label]))
+    return model.fit(np.zeros((1, features)), np.array([label]))
+
+
+def _first_class(X: Matrix, _y: IntArray) -> Any:
+    return constant_model(0, X.shape[1])
+
+
+ONE_CLASS = TeacherKind(fit_classes, _first_class)
+"""One class per record: a teacher that cannot learn votes for the first one."""
 
 
 def predict_classes(model: Any, X: Matrix, classes: int) -> tuple[IntArray, str | None]:

@@ -1,4 +1,4 @@
-"""What a process does before it works on tasks: one thread, and memory that stays."""
+"""Worker processes: one thread, memory that is kept, and an end with their parent."""
 
 from __future__ import annotations
 
@@ -23,37 +23,37 @@ Result = TypeVar("Result")
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
-"""The environment of a worker: libraries read it when they are loaded."""
+"""The environment of a worker; libraries read it when they are loaded."""
 
-LOOK_SECONDS = 0.5
-"""How often a worker looks whether its parent is still there."""
+POLL_SECONDS = 0.5
+"""How often a worker checks whether its parent is still there."""
 
-TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # the names that malloc.h gives
+TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # from malloc.h
 
 
-def begin(parent: int) -> None:
-    """What a worker of this machine does first: it belongs to its parent, alive or dead.
+def start_worker(parent: int) -> None:
+    """Initialise a local worker, so that it ends when its parent does and not before.
 
-    A Ctrl-C reaches every process of a terminal; what it means is the parent's to decide. A
-    parent that was killed cannot end its workers, so they look for themselves.
+    A Ctrl-C reaches every process of a terminal, and the parent decides what it means. A
+    parent that was killed cannot end its workers, so they check for themselves.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _leave_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
-        time.sleep(LOOK_SECONDS)
+        time.sleep(POLL_SECONDS)
     os._exit(1)
 
 
-def work_on(work: Shared[Callable[[Task], Result]], task: Task) -> Result:
-    """One task, in a worker of this machine."""
-    return work_alone(work.value, task)
+def run_shared_task(work: Shared[Callable[[Task], Result]], task: Task) -> Result:
+    """Run one task in a local worker, with work in shared memory."""
+    return run_task(work.value, task)
 
 
-def work_alone(work: Callable[[Task], Result], task: Task) -> Result:
-    """One task in a process that does nothing else, with one thread."""
+def run_task(work: Callable[[Task], Result], task: Task) -> Result:
+    """Run one task on one thread, in a process that does nothing else."""
     keep_memory()
     if (torch := sys.modules.get("torch")) is not None:
         torch.set_num_threads(1)
@@ -62,10 +62,10 @@ def work_alone(work: Callable[[Task], Result], task: Task) -> Result:
 
 @lru_cache(maxsize=1)
 def keep_memory() -> bool:
-    """Ask the C library not to give freed memory back; tell whether it could.
+    """Ask the C library not to return freed memory to the system; True if it agreed.
 
-    A training step frees and takes the same few megabytes again and again. By default each of
-    them goes back to the system and comes again page by page, which can take half of the time.
+    A training step frees and allocates the same few megabytes again and again. By default they
+    go back to the system and return page by page, which can take half of the time.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt
@@ -78,10 +78,10 @@ def keep_memory() -> bool:
 
 @contextmanager
 def one_thread(controller: ThreadpoolController) -> Iterator[None]:
-    """One thread for a while, as workers have: results then do not depend on where they are made.
+    """Use one thread, as workers do, so that results do not depend on where they are computed.
 
     Args:
-        controller: of the libraries that are loaded.
+        controller: of the loaded libraries.
     """
     torch: Any = sys.modules.get("torch")
     threads = None if torch is None else torch.get_num_threads()

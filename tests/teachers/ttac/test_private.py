@@ -22,17 +22,19 @@ from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine.teachers.ttac import (
+    Architecture,
+    LearnTogether,
     LocalRecords,
     Method,
     PrivateRounds,
-    Together,
-    TogetherTrainer,
+    Rounds,
     plan_rounds,
 )
-from ballotine.teachers.ttac.local import Weights
+from ballotine.teachers.ttac.network import Weights
 from ballotine.teachers.ttac.private import clipped
 
-HOW = Together("linear", (3,), rounds=4, steps=3, batch=5, step_size=0.3, decay=0.9)
+HOW = LearnTogether(rounds=4, steps=3, step_size=0.3, decay=0.9)
+LINEAR, BATCH = Architecture("linear", (3,), 4), 5
 
 
 def records(seed: int = 0) -> list[LocalRecords]:
@@ -176,7 +178,7 @@ def test_the_noise_has_the_deviation_that_is_paid_for(ledger: Ledger) -> None:
 
 
 def test_the_last_rounds_moves_are_not_released(ledger: Ledger) -> None:
-    *_, before, final = TogetherTrainer(HOW, 4, b"s", release=rounds(ledger)).train(records())
+    *_, before, final = Rounds(LINEAR, HOW, BATCH, b"s", release=rounds(ledger)).train(records())
     assert spent(ledger) == HOW.rounds - 1
     np.testing.assert_array_equal(final.theta, before.theta)
     assert not np.array_equal(final.weights, before.weights)
@@ -207,7 +209,7 @@ def test_given_what_is_released_a_teacher_depends_on_its_own_records_alone(metho
     how = replace(HOW, method=method)
     runs = []
     for part in (one, other):
-        *_, final = TogetherTrainer(how, 4, b"s", release=Scripted(16)).train(part)
+        *_, final = Rounds(LINEAR, how, BATCH, b"s", release=Scripted(16)).train(part)
         runs.append(final)
     others = [0, 1, 3]
     np.testing.assert_array_equal(runs[0].weights[others], runs[1].weights[others])
@@ -220,7 +222,7 @@ def test_what_happens_does_not_depend_on_private_losses(ledger: Ledger) -> None:
     """A teacher whose records are no numbers: no error, the others go on, it is marked."""
     broken = records()
     broken[1] = LocalRecords(np.full((9, 3), np.nan), broken[1].y)
-    *_, final = TogetherTrainer(HOW, 4, b"s", release=rounds(ledger)).train(broken)
+    *_, final = Rounds(LINEAR, HOW, BATCH, b"s", release=rounds(ledger)).train(broken)
     assert final.broken.tolist() == [False, True, False, False]
     assert np.all(np.isfinite(final.weights))
 
@@ -240,12 +242,14 @@ def test_a_seed_repeats_and_a_secure_source_does_not(tmp_path: Path) -> None:
 def test_a_resumed_training_pays_no_round_twice(tmp_path: Path) -> None:
     path = tmp_path / "ledger.sqlite"
     with Ledger.open(path, Budget(50.0, 1e-5)) as ledger:
-        trainer = TogetherTrainer(HOW, 4, b"s", release=rounds(ledger, None, tmp_path / "rounds"))
+        trainer = Rounds(
+            LINEAR, HOW, BATCH, b"s", release=rounds(ledger, None, tmp_path / "rounds")
+        )
         states = list(trainer.train(records()))
         assert spent(ledger) == 3
     with Ledger.open(path, Budget(50.0, 1e-5)) as ledger:
         release = rounds(ledger, None, tmp_path / "rounds")
-        trainer = TogetherTrainer(HOW, 4, b"s", release=release)
+        trainer = Rounds(LINEAR, HOW, BATCH, b"s", release=release)
         for start in (None, states[1]):
             *_, final = trainer.train(records(), start)
             np.testing.assert_array_equal(final.weights, states[-1].weights)
@@ -325,4 +329,6 @@ def test_impossible_plans_and_parameters(ledger: Ledger) -> None:
     with pytest.raises(ParameterError):
         PrivateRounds(1.0, 0.0, ledger, SeededNoise(0), b"e")
     with pytest.raises(ParameterError, match="nothing to release"):
-        TogetherTrainer(replace(HOW, method="conventional"), 4, b"s", release=rounds(ledger))
+        Rounds(LINEAR, replace(HOW, method="conventional"), BATCH, b"s", release=rounds(ledger))
+    with pytest.raises(ParameterError, match="paid for"):
+        Rounds(LINEAR, replace(HOW, clip=1.0), BATCH, b"s")

@@ -14,12 +14,22 @@ from torch import nn
 from ballotine.errors import DataError, ParameterError
 from ballotine.neural import DivergedError
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.ttac import METHODS, LocalRecords, Method, State, Together, TogetherTrainer
-from ballotine.teachers.ttac.local import LocalTask, restore, train_locally
+from ballotine.teachers.ttac import (
+    METHODS,
+    Architecture,
+    LearnTogether,
+    LocalRecords,
+    Method,
+    Rounds,
+    State,
+)
+from ballotine.teachers.ttac.local import LocalTask, train_locally
+from ballotine.teachers.ttac.network import restore
 from ballotine.teachers.ttac.rounds import PATIENCE
 
 Array = npt.NDArray[np.float64]
-FEATURES, CLASSES = 3, 4
+FEATURES, CLASSES, BATCH = 3, 4, 6
+LINEAR = Architecture("linear", (FEATURES,), CLASSES)
 
 
 def records_of(
@@ -32,14 +42,12 @@ def records_of(
     ]
 
 
-def setting(method: Method = "ttac", rounds: int = 5, **more: float) -> Together:
-    values = {"steps": 4, "batch": 6, "step_size": 0.2, "decay": 0.9, "averaging_step": 0.8}
-    return Together("linear", (FEATURES,), method, rounds, **{**values, **more})  # type: ignore[arg-type]
+def setting(method: Method = "ttac", rounds: int = 5, **more: float) -> LearnTogether:
+    values = {"steps": 4, "step_size": 0.2, "decay": 0.9, "averaging_step": 0.8}
+    return LearnTogether(method, rounds, **{**values, **more})  # type: ignore[arg-type]
 
 
-def last(
-    trainer: TogetherTrainer, records: list[LocalRecords], state: State | None = None
-) -> State:
+def last(trainer: Rounds, records: list[LocalRecords], state: State | None = None) -> State:
     *_, final = trainer.train(records, state)
     return final
 
@@ -91,7 +99,7 @@ def test_rounds_are_those_of_a_separate_implementation(
 ) -> None:
     how = setting(method, averaging_step=eta_theta)
     records = records_of(seed)
-    trainer = TogetherTrainer(how, CLASSES, seed.to_bytes(4, "big"))
+    trainer = Rounds(LINEAR, how, BATCH, seed.to_bytes(4, "big"))
     state = trainer.start(len(records))
     oracle = Oracle(state.theta.astype(np.float64), len(records), method)
     for number, after in enumerate(trainer.train(records, state)):
@@ -108,7 +116,7 @@ def test_rounds_are_those_of_a_separate_implementation(
 
 def test_the_shared_variate_is_the_mean_of_all_and_follows_from_two_averaging_models() -> None:
     how = setting()
-    trainer = TogetherTrainer(how, CLASSES, b"secret")
+    trainer = Rounds(LINEAR, how, BATCH, b"secret")
     records = records_of(1)
     before = trainer.start(3)
     for number, after in enumerate(trainer.train(records, before)):
@@ -141,7 +149,7 @@ def test_correction_removes_drift_on_quadratics() -> None:
 def test_the_secret_decides_and_the_engine_does_not() -> None:
     records = records_of(2)
     runs = [
-        last(TogetherTrainer(setting(rounds=2), CLASSES, secret, LocalEngine(jobs)), records)
+        last(Rounds(LINEAR, setting(rounds=2), BATCH, secret, LocalEngine(jobs)), records)
         for secret, jobs in ((b"a", 1), (b"a", 2), (b"b", 1))
     ]
     np.testing.assert_array_equal(runs[0].weights, runs[1].weights)
@@ -150,7 +158,7 @@ def test_the_secret_decides_and_the_engine_does_not() -> None:
 
 def test_rounds_go_on_from_a_state_bit_for_bit() -> None:
     records = records_of(3)
-    trainer = TogetherTrainer(setting(rounds=6), CLASSES, b"s")
+    trainer = Rounds(LINEAR, setting(rounds=6), BATCH, b"s")
     states = list(trainer.train(records))
     again = last(trainer, records, states[2])
     np.testing.assert_array_equal(again.weights, states[-1].weights)
@@ -162,14 +170,17 @@ def normed(shape: tuple[int, ...], outputs: int) -> nn.Module:
     return nn.Sequential(nn.BatchNorm1d(shape[0]), nn.Linear(shape[0], outputs))
 
 
+NORMED = Architecture(normed, (FEATURES,), CLASSES)
+
+
 def test_batch_norm_statistics_stay_with_their_teacher() -> None:
     records = [
         LocalRecords(np.random.default_rng(place).normal(5.0 * place, 1.0, (30, FEATURES)),
                 np.arange(30) % CLASSES)
         for place in range(3)
     ]  # fmt: skip
-    how = replace(setting(rounds=15), network=normed)
-    state = last(TogetherTrainer(how, CLASSES, b"s"), records)
+    how = setting(rounds=15)
+    state = last(Rounds(NORMED, how, BATCH, b"s"), records)
     for place, buffers in enumerate(state.buffers):
         assert buffers is not None
         np.testing.assert_allclose(buffers["0.running_mean"], 5.0 * place, atol=0.8)
@@ -182,8 +193,8 @@ def test_an_untouched_teacher_is_not_changed_by_anothers_buffers() -> None:
     """One round from the same θ: a teacher's result depends on its own records and θ alone."""
     one, other = records_of(4), records_of(4)
     other[0] = LocalRecords(other[0].X + 100.0, other[0].y)
-    how = replace(setting(rounds=1), network=normed)
-    runs = [last(TogetherTrainer(how, CLASSES, b"s"), part) for part in (one, other)]
+    rounds = Rounds(NORMED, setting(rounds=1), BATCH, b"s")
+    runs = [last(rounds, part) for part in (one, other)]
     np.testing.assert_array_equal(runs[0].weights[1:], runs[1].weights[1:])
     assert not np.array_equal(runs[0].weights[0], runs[1].weights[0])
 
@@ -192,7 +203,7 @@ def test_one_broken_teacher_does_not_take_the_others_with_it() -> None:
     records = records_of(5)
     records[1] = LocalRecords(np.full_like(records[1].X, np.nan), records[1].y)
     for method in METHODS:
-        trainer = TogetherTrainer(setting(method, 4), CLASSES, b"s", release=None)
+        trainer = Rounds(LINEAR, setting(method, 4), BATCH, b"s")
         # Its loss is no number either, which is what a user is told.
         with pytest.raises(DivergedError, match="smaller step_size"):
             last(trainer, records)
@@ -206,16 +217,16 @@ def test_one_broken_teacher_does_not_take_the_others_with_it() -> None:
 
 def test_divergence_and_collapse_are_named_with_advice() -> None:
     with pytest.raises(DivergedError, match="smaller step_size"):
-        last(TogetherTrainer(setting(rounds=8, step_size=1e30), CLASSES, b"s"), records_of(6))
+        last(Rounds(LINEAR, setting(rounds=8, step_size=1e30), BATCH, b"s"), records_of(6))
     draw = np.random.default_rng(0)
     noise = [LocalRecords(draw.normal(size=(40, FEATURES)), draw.integers(CLASSES, size=40))]
     stuck = setting(rounds=PATIENCE, step_size=8.0, decay=1.0, averaging_step=1.0)
     with pytest.raises(DivergedError, match="no better than guessing"):
-        last(TogetherTrainer(stuck, CLASSES, b"s"), noise)
+        last(Rounds(LINEAR, stuck, BATCH, b"s"), noise)
 
 
 def test_one_spike_of_the_loss_is_not_divergence() -> None:
-    trainer = TogetherTrainer(setting(), CLASSES, b"s")
+    trainer = Rounds(LINEAR, setting(), BATCH, b"s")
     calm = replace(trainer.start(3), done=7, losses=(1.0, 500.0, 1.0, 0.9, 0.8, 500.0))
     trainer._check_progress(calm)
     with pytest.raises(DivergedError):
@@ -232,7 +243,7 @@ def test_a_batch_is_never_larger_than_the_records() -> None:
 def test_a_local_step_starts_from_what_it_is_given() -> None:
     theta = np.arange(16, dtype=np.float32) / np.float32(10)
     part = records_of(0)[0].draw(1, 4, 0)
-    task = LocalTask(0, "linear", (FEATURES,), CLASSES, part, theta, None, None, 1e-30, 0)
+    task = LocalTask(0, LINEAR, part, theta, None, None, 1e-30, 0)
     np.testing.assert_allclose(train_locally(task).weights, theta, atol=1e-20)
     drift = np.full(16, -2.0, dtype=np.float32)
     moved = train_locally(replace(task, drift=drift * 1e30)).weights
@@ -245,7 +256,6 @@ def test_a_local_step_starts_from_what_it_is_given() -> None:
         {"method": "scaffold"},
         {"rounds": 0},
         {"steps": 0},
-        {"batch": 0},
         {"step_size": 0.0},
         {"step_size": float("nan")},
         {"decay": 1.1},
@@ -258,7 +268,9 @@ def test_settings_outside_their_domain(wrong: dict[str, float]) -> None:
 
 
 def test_what_cannot_be_trained() -> None:
-    trainer = TogetherTrainer(setting(), CLASSES, b"s")
+    with pytest.raises(ParameterError, match="at least one record, got 0"):
+        Rounds(LINEAR, setting(), 0, b"s")
+    trainer = Rounds(LINEAR, setting(), BATCH, b"s")
     with pytest.raises(ParameterError, match="at least one teacher"):
         last(trainer, [])
     with pytest.raises(DataError, match="at least one record"):
@@ -270,11 +282,11 @@ def test_what_cannot_be_trained() -> None:
 
 
 def test_private_numbers_are_not_shown() -> None:
-    state = TogetherTrainer(setting(), CLASSES, b"s").start(2)
+    state = Rounds(LINEAR, setting(), BATCH, b"s").start(2)
     assert repr(state) == "<State after 0 rounds of 2 teachers: private>"
 
 
-def test_equal_settings_have_equal_names() -> None:
-    assert setting().describe() == setting().describe()
-    assert setting().describe() != setting(step_size=0.3).describe()
-    assert "0x" not in replace(setting(), network=normed).describe()
+def test_networks_are_named_without_addresses() -> None:
+    assert LINEAR.name == "linear"
+    assert NORMED.name == f"{__name__}.normed"
+    assert Architecture(nn.Linear, (FEATURES,), CLASSES).name == "torch.nn.modules.linear.Linear"  # type: ignore[arg-type]

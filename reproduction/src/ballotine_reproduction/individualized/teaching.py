@@ -14,7 +14,7 @@ import numpy as np
 
 from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.train import TeacherTask, predict_classes, train_teacher
+from ballotine.teachers.train import ONE_CLASS, TeacherShare, predict_classes, train_teacher
 from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.individualized.elections import Ballots
 from ballotine_reproduction.individualized.sources import Pool
@@ -77,7 +77,7 @@ def _teach(
     for column, share in enumerate(batch.shares):
         position = batch.first + column
         own = seed * 1_000_003 + position
-        teacher = train_teacher(TeacherTask(position, estimator, X[share], y[share], own))
+        teacher = train_teacher(ONE_CLASS, estimator, X, y, TeacherShare(position, share, own))
         cast[:, column], _ = predict_classes(teacher.model, asked, classes)
     return batch.first, cast
 

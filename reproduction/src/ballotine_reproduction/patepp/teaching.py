@@ -17,7 +17,7 @@ from ballotine.data.partition import make_partition
 from ballotine.features import PatchFeatures
 from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.train import TeacherShare, predict_classes, train_share, train_teacher
+from ballotine.teachers.train import ONE_CLASS, TeacherShare, predict_classes, train_teacher
 from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.table import Setting
 
@@ -143,7 +143,7 @@ def votes(
 def _vote(
     estimator: Any, X: Matrix, y: IntArray, asked: Matrix, share: TeacherShare
 ) -> tuple[int, IntArray]:
-    trained = train_share(train_teacher, estimator, X, y, share)
+    trained = train_teacher(ONE_CLASS, estimator, X, y, share)
     return share.position, predict_classes(trained.model, asked, CLASSES)[0]
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ballotine.teachers.ttac import Method, Together
+from ballotine.neural import TorchClassifier
+from ballotine.teachers.ttac import Method
 from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.effort import settings_of
+from ballotine_reproduction.ttac.effort import Effort, effort_of
 from ballotine_reproduction.ttac.figure2 import accuracies, plurality
 from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
@@ -31,9 +32,9 @@ def convolutions(setting: Setting) -> Table:
     pool = pool_of(setting)
     rows: list[tuple[Cell, ...]] = []
     for method in METHODS:
-        how = _settings(setting, pool, method)
+        effort = _effort(setting, pool, method)
         votes = [
-            ballots(setting, pool, Ensembles(method, 0, seed), how) for seed in seeds_of(setting)
+            ballots(setting, pool, Ensembles(method, 0, seed), effort) for seed in seeds_of(setting)
         ]
         clear = spread([plurality(pool, cast) for cast in votes])
         rows.append((0, NAMES[method, 1], spread(accuracies(pool, votes, GAMMA)), clear))
@@ -42,6 +43,7 @@ def convolutions(setting: Setting) -> Table:
     return Table(title, columns, tuple(rows), (*pool.notes, *_NOTES, CONDITIONAL))
 
 
-def _settings(setting: Setting, pool: Pool, method: Method) -> Together:
-    usual = settings_of(setting, pool, method)
-    return replace(usual, network=NETWORK, step_size=STEP_SIZE)
+def _effort(setting: Setting, pool: Pool, method: Method) -> Effort:
+    usual = effort_of(setting, pool, method)
+    network = TorchClassifier(NETWORK, pool.shape, batch=usual.network.batch)
+    return Effort(network, replace(usual.settings, step_size=STEP_SIZE))

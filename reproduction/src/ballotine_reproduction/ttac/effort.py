@@ -7,7 +7,10 @@ did not see. docs/papers/ttac.md records what was found.
 
 from __future__ import annotations
 
-from ballotine.teachers.ttac import Method, Together
+from dataclasses import dataclass
+
+from ballotine.neural import TorchClassifier
+from ballotine.teachers.ttac import LearnTogether, Method
 from ballotine_reproduction.table import Setting
 from ballotine_reproduction.ttac.sources import Pool, one_hidden_layer
 
@@ -18,17 +21,23 @@ LONGER = 4
 """Times the steps for the row that gives conventional teachers more than the others."""
 
 
-def settings_of(setting: Setting, pool: Pool, method: Method, times: int = 1) -> Together:
+@dataclass(frozen=True)
+class Effort:
+    """What teachers are, and how they learn."""
+
+    network: TorchClassifier
+    settings: LearnTogether
+
+
+def effort_of(setting: Setting, pool: Pool, method: Method, times: int = 1) -> Effort:
     """The effort of one method; ``times`` as many steps where asked for."""
     rounds = QUICK_ROUNDS if setting.quick else ROUNDS
-    return Together(
-        one_hidden_layer,
-        pool.shape,
+    settings = LearnTogether(
         method,
         rounds * times,
         steps=10,
-        batch=50,
         step_size=STEP_SIZES[method],
         # The last step size is the same share of the first, however many rounds there are.
         decay=(0.985 ** (ROUNDS / rounds)) ** (1 / times),
     )
+    return Effort(TorchClassifier(one_hidden_layer, pool.shape, batch=50), settings)

@@ -15,11 +15,12 @@ import numpy as np
 from ballotine.audit import AuditResult, audit_release
 from ballotine.data.partition import Partition
 from ballotine.ledger import Ledger
+from ballotine.neural import TorchClassifier
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, Event, LaplaceArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.plan import epsilon_of
-from ballotine.teachers.ttac import Method, PrivateRounds, Together, TtacTrainer
+from ballotine.teachers.ttac import LearnTogether, Method, RoundsAccount, TtacTrainer
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import LNMax
 from ballotine_reproduction.table import Cell, Setting, Table
@@ -70,21 +71,23 @@ class World:
     def answer(self, canary: bool, seed: int) -> int:
         """Everything once: train, vote on the canary's features, answer."""
         X, y, partition = _records(canary, seed)
-        settings = Together(
-            "linear", (FEATURES,), self.method, ROUNDS, STEPS, RECORDS, step_size=1.5, decay=1.0
+        clip, multiplier = (CLIP, NOISE) if self.private else (None, None)
+        settings = LearnTogether(
+            self.method, ROUNDS, STEPS, 1.5, decay=1.0, clip=clip, noise_multiplier=multiplier
         )
         secret = seed.to_bytes(8, "big")
-        trainer = TtacTrainer(settings, 2, secret, release=self._release(seed))
+        network = TorchClassifier("linear", batch=RECORDS)
+        trainer = TtacTrainer(network, settings, 2, secret, account=self._account(seed))
         ballots = trainer.train(X, y, partition).ballots(X[:1])
         mechanism = LNMax(GAMMA)
         noise = QueryNoise(SeededNoise(seed), [b"canary"])
         return int(mechanism.release(mechanism.tally(ballots, 2), noise)[0])
 
-    def _release(self, seed: int) -> PrivateRounds | None:
+    def _account(self, seed: int) -> RoundsAccount | None:
         if not self.private:
             return None
         ledger = Ledger.open(None, Budget(1e3, DELTA))
-        return PrivateRounds(CLIP, NOISE, ledger, SeededNoise(seed), seed.to_bytes(8, "big"))
+        return RoundsAccount(ledger, SeededNoise(seed), name=seed.to_bytes(8, "big"))
 
 
 WORLDS = (

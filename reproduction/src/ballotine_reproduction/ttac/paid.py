@@ -10,16 +10,16 @@ import numpy as np
 
 from ballotine.data.partition import make_partition
 from ballotine.ledger import Ledger
+from ballotine.neural import TorchClassifier
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.plan import PRECISION, epsilon_of, gnmax_sigma
-from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.ttac import (
+    LearnTogether,
     Method,
-    PrivateRounds,
+    RoundsAccount,
     RoundsPlan,
-    Together,
     TtacTrainer,
     plan_rounds,
 )
@@ -201,18 +201,21 @@ def _vote_sigma(plan: RoundsPlan) -> float:
 def _votes(pool: Pool, row: Row, X: Rows, X_public: Rows, seed: int) -> IntArray:
     secret = f"ballotine/experiments/ttac/private/{seed}".encode()
     steps, step_size = (STEPS, STEP_SIZE) if row.together else (ALONE_STEPS, ALONE_STEP_SIZE)
-    how = Together("linear", (FEATURES,), row.method, ROUNDS, steps, BATCH, step_size, 1.0)
-    trainer = TtacTrainer(how, CLASSES, secret, LocalEngine(1), _release(row, seed))
+    _, _, z = _prices(row)
+    clip = None if z is None else CLIP
+    how = LearnTogether(
+        row.method, ROUNDS, steps, step_size, decay=1.0, clip=clip, noise_multiplier=z
+    )
+    network = TorchClassifier("linear", batch=BATCH)
+    account = None if z is None else _account(row, seed)
+    trainer = TtacTrainer(network, how, CLASSES, secret, account=account)
     partition = make_partition("similarity", pool.y, row.teachers, secret, s=row.similarity)
     return trainer.train(X, pool.y, partition).ballots(X_public)
 
 
-def _release(row: Row, seed: int) -> PrivateRounds | None:
-    _, _, z = _prices(row)
-    if z is None:
-        return None
+def _account(row: Row, seed: int) -> RoundsAccount:
     ledger = Ledger.open(None, Budget(row.epsilon, DELTA))
-    return PrivateRounds(CLIP, z, ledger, SeededNoise(seed), repr(row).encode())
+    return RoundsAccount(ledger, SeededNoise(seed), name=repr(row).encode())
 
 
 def _answers(cast: IntArray, sigma: float | None, seed: int) -> IntArray:

@@ -13,10 +13,10 @@ import numpy as np
 from ballotine.data.partition import Partition, make_partition
 from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.ttac import Method, Together, TtacTrainer
+from ballotine.teachers.ttac import Method, TtacTrainer
 from ballotine.types import IntArray
 from ballotine_reproduction.table import Setting
-from ballotine_reproduction.ttac.effort import settings_of
+from ballotine_reproduction.ttac.effort import Effort, effort_of
 from ballotine_reproduction.ttac.sources import TEACHERS, Pool
 
 CLASSES = 10
@@ -50,7 +50,7 @@ class Ensembles:
 
 
 def ballots(
-    setting: Setting, pool: Pool, which: Ensembles, how: Together | None = None
+    setting: Setting, pool: Pool, which: Ensembles, effort: Effort | None = None
 ) -> IntArray:
     """Every teacher's class for every public row, shape (rows, teachers).
 
@@ -58,31 +58,32 @@ def ballots(
         setting: how the experiment is carried out.
         pool: the rows.
         which: the ensemble.
-        how: its training; that of the tables when absent.
+        effort: its training; that of the tables when absent.
     """
-    how = settings_of(setting, pool, which.method, which.times) if how is None else how
-    kept = _place(setting, pool, which, how)
+    effort = effort_of(setting, pool, which.method, which.times) if effort is None else effort
+    kept = _place(setting, pool, which, effort)
     shape = (len(pool.X_public), TEACHERS)
     found = load_votes(kept, shape)
     if found is None:
-        found = _train(setting, pool, which, how)
+        found = _train(setting, pool, which, effort)
         keep_votes(kept, found)
     return found
 
 
-def _train(setting: Setting, pool: Pool, which: Ensembles, how: Together) -> IntArray:
-    trainer = TtacTrainer(how, CLASSES, which.secret, LocalEngine(setting.jobs))
+def _train(setting: Setting, pool: Pool, which: Ensembles, effort: Effort) -> IntArray:
+    engine = LocalEngine(setting.jobs)
+    trainer = TtacTrainer(effort.network, effort.settings, CLASSES, which.secret, engine)
     stage = f"{which.method}, s = {which.similarity:g} %, seed {which.seed}"
-    with setting.progress.stage(stage, how.rounds) as advance:
+    with setting.progress.stage(stage, effort.settings.rounds) as advance:
         ensemble = trainer.train(pool.X, pool.y, which.partition(pool), advance)
     return ensemble.ballots(pool.X_public)
 
 
-def _place(setting: Setting, pool: Pool, which: Ensembles, how: Together) -> Path | None:
+def _place(setting: Setting, pool: Pool, which: Ensembles, effort: Effort) -> Path | None:
     """The file for these votes: its name follows from everything they depend on."""
     if setting.cache is None:
         return None
-    name = hashlib.sha256(FORMAT + pool.digest + f"{which!r}{how.describe()}".encode())
+    name = hashlib.sha256(FORMAT + pool.digest + f"{which!r}{effort!r}".encode())
     return setting.cache / f"ttac-{name.hexdigest()[:40]}.npz"
 
 

@@ -1,23 +1,34 @@
 """Teachers on heterogeneous data: averaging and control variates (TTAC), with or without noise."""
 
-from ballotine.teachers.ttac.budget import RoundsPlan, plan_rounds
-from ballotine.teachers.ttac.checkpoint import RoundsCheckpoint
+from ballotine.teachers.together import (
+    METHODS,
+    PLAIN_ASSUMPTION,
+    LearnTogether,
+    Method,
+    RoundsAccount,
+    RoundsPlan,
+    plan_rounds,
+)
 from ballotine.teachers.ttac.local import LocalRecords
-from ballotine.teachers.ttac.private import PLAIN_ASSUMPTION, PrivateRounds
-from ballotine.teachers.ttac.rounds import METHODS, Method, State, Together, TogetherTrainer
+from ballotine.teachers.ttac.network import Architecture
+from ballotine.teachers.ttac.private import PrivateRounds
+from ballotine.teachers.ttac.rounds import Rounds
+from ballotine.teachers.ttac.state import RoundsCheckpoint, State
 from ballotine.teachers.ttac.trainer import TtacTrainer
 
 __all__ = [
     "METHODS",
     "PLAIN_ASSUMPTION",
+    "Architecture",
+    "LearnTogether",
     "LocalRecords",
     "Method",
     "PrivateRounds",
+    "Rounds",
+    "RoundsAccount",
     "RoundsCheckpoint",
     "RoundsPlan",
     "State",
-    "Together",
-    "TogetherTrainer",
     "TtacTrainer",
     "plan_rounds",
 ]

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import nn
-from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
-from ballotine.errors import DataError, ParameterError
+from ballotine.errors import DataError
 from ballotine.neural.training import loss_of
-from ballotine.neural.zoo import Factory, Shape, make_module
+from ballotine.neural.zoo import Shape
+from ballotine.teachers.ttac.network import (
+    Architecture,
+    Buffers,
+    Weights,
+    buffers_of,
+    restore,
+    weights_of,
+)
 from ballotine.types import IntArray, Matrix
-
-Weights: TypeAlias = npt.NDArray[np.float32]
-"""All weights of one network as a vector, or one row per teacher."""
-
-Buffers: TypeAlias = dict[str, npt.NDArray[Any]]
-"""What a network remembers besides its weights, by name: batch-norm statistics."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +51,7 @@ class LocalTask:
 
     Attributes:
         position: which teacher.
-        network: the module's factory or its name.
-        shape: of one input.
-        outputs: how many classes there are.
+        architecture: of its network.
         batches: mini-batches, shape (T, batch, features).
         start: the weights to start from; θ where teachers learn together.
         drift: c − c_i, what every gradient is corrected by; None for no correction.
@@ -64,9 +61,7 @@ class LocalTask:
     """
 
     position: int
-    network: str | Factory
-    shape: Shape
-    outputs: int
+    architecture: Architecture
     batches: LocalRecords
     start: Weights
     drift: Weights | None
@@ -99,13 +94,14 @@ class LocalResult:
 
 def train_locally(task: LocalTask) -> LocalResult:
     """θ_i ← θ, then T steps θ_i ← θ_i − η_f (∇f_i(θ_i) − c_i + c)."""
+    shape = task.architecture.shape
     with _drawing_from(task.seed):
-        module = make_module(task.network, task.shape, task.outputs)
+        module = task.architecture.module()
         restore(module, task.start, task.buffers)
         drift = None if task.drift is None else torch.from_numpy(task.drift)
         module.train()
         losses = [
-            _descend(module, _inputs(X, task.shape), _classes(y), drift, task.step_size)
+            _descend(module, _inputs(X, shape), _classes(y), drift, task.step_size)
             for X, y in zip(task.batches.X, task.batches.y, strict=True)
         ]
     return LocalResult(task.position, weights_of(module), buffers_of(module), losses[0])
@@ -148,25 +144,3 @@ def _inputs(X: Matrix, shape: Shape) -> torch.Tensor:
 
 def _classes(y: IntArray) -> torch.Tensor:
     return torch.from_numpy(np.asarray(y, dtype=np.int64))
-
-
-def weights_of(module: nn.Module) -> Weights:
-    """All parameters of a module as one vector."""
-    vector: Weights = parameters_to_vector(module.parameters()).detach().numpy().copy()
-    return vector
-
-
-def buffers_of(module: nn.Module) -> Buffers:
-    """What a module remembers besides its parameters: batch-norm statistics."""
-    return {name: value.numpy().copy() for name, value in module.named_buffers()}
-
-
-def restore(module: nn.Module, weights: Weights, buffers: Buffers | None) -> None:
-    """Put weights, and a teacher's own buffers, back into a module."""
-    count = sum(weight.numel() for weight in module.parameters())
-    if count != len(weights):
-        raise ParameterError(f"{len(weights)} weights do not fit a network of {count}")
-    vector_to_parameters(torch.from_numpy(np.array(weights)), module.parameters())
-    if buffers is not None:
-        for name, value in module.named_buffers():
-            value.copy_(torch.from_numpy(np.array(buffers[name])))

@@ -1,18 +1,77 @@
-"""A trained network as a teacher: weights, its own buffers, and ``predict``."""
+"""Networks as vectors of weights, and a trained one as a teacher."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from sklearn.base import BaseEstimator, ClassifierMixin
+from torch import nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 
+from ballotine.errors import ParameterError
 from ballotine.neural.predicting import probabilities
 from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, Shape, make_module
-from ballotine.teachers.ttac.local import Buffers, Weights, restore
 from ballotine.types import FloatArray, IntArray, Matrix
+
+Weights: TypeAlias = npt.NDArray[np.float32]
+"""All weights of one network as a vector, or one row per teacher."""
+
+Buffers: TypeAlias = dict[str, npt.NDArray[Any]]
+"""What a network remembers besides its weights, by name: batch-norm statistics."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """A network without weights.
+
+    Attributes:
+        network: the module's factory or its name.
+        shape: of one input.
+        outputs: how many classes there are.
+    """
+
+    network: str | Factory
+    shape: Shape
+    outputs: int
+
+    @property
+    def name(self) -> str:
+        """The network's name, or the full name of its factory."""
+        if isinstance(self.network, str):
+            return self.network
+        qualified = getattr(self.network, "__qualname__", type(self.network).__qualname__)
+        return f"{self.network.__module__}.{qualified}"
+
+    def module(self) -> nn.Module:
+        """A module with new weights."""
+        return make_module(self.network, self.shape, self.outputs)
+
+
+def weights_of(module: nn.Module) -> Weights:
+    """All parameters of a module as one vector."""
+    vector: Weights = parameters_to_vector(module.parameters()).detach().numpy().copy()
+    return vector
+
+
+def buffers_of(module: nn.Module) -> Buffers:
+    """The buffers of a module, by name."""
+    return {name: value.numpy().copy() for name, value in module.named_buffers()}
+
+
+def restore(module: nn.Module, weights: Weights, buffers: Buffers | None) -> None:
+    """Put weights, and a teacher's own buffers, back into a module."""
+    count = sum(weight.numel() for weight in module.parameters())
+    if count != len(weights):
+        raise ParameterError(f"{len(weights)} weights do not fit a network of {count}")
+    vector_to_parameters(torch.from_numpy(np.array(weights)), module.parameters())
+    if buffers is not None:
+        for name, value in module.named_buffers():
+            value.copy_(torch.from_numpy(np.array(buffers[name])))
 
 
 class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -21,33 +21,26 @@ from ballotine.files import produce_atomic
 from ballotine.ledger import Binding, Charge, GroupCharge, Ledger, Mode
 from ballotine.noise import NoiseSource, QueryNoise
 from ballotine.privacy.events import ClippedSum, Event
-from ballotine.teachers.ttac.local import Weights
+from ballotine.teachers.ttac.network import Weights
 from ballotine.types import FloatArray, IntArray
 
 DONE = 0
-"""What the ledger keeps as the answer to a round: that it was released."""
-
-PLAIN_ASSUMPTION = (
-    "teachers were trained together without noise (TTAC or averaging): through the averaging "
-    "model one record touches every teacher, and the cost of a vote holds only if a replaced "
-    "record still changes one ballot at most, which is not so in general (a marked record shows it)"
-)
-"""What a guarantee must say when teachers learnt together without private rounds."""
+"""The answer to a round in the ledger: it was released."""
 
 
 @dataclass(frozen=True)
 class PrivateRounds:
     """Turns moves into a noised mean, and pays for it first.
 
-    A round whose mean was kept is never paid or drawn again. One that the ledger knows as
-    released, but whose mean is lost, is another release when it is drawn anew: it is paid again.
+    A round whose mean was kept is never paid for or drawn again. If the ledger knows a round as
+    released but its mean is lost, drawing it anew is another release and is paid for again.
     Where groups of records have budgets of their own, each pays every round in full: a record
     is in one teacher, whichever group it belongs to, and moves the sum by as much.
 
     Attributes:
         clip: C, the largest norm of a teacher's move.
         noise_multiplier: z; the sum gets noise of deviation z·C on every weight.
-        ledger: where rounds are paid, and the votes after them; in strict mode.
+        ledger: pays for rounds, and for the votes after them; in strict mode.
         noise: where the noise comes from.
         ensemble: names the rounds, so that a resumed training pays no round twice.
         folder: where released means are kept; None for a training that is never resumed.
@@ -70,7 +63,7 @@ class PrivateRounds:
         if mode is not Mode.STRICT:
             raise ParameterError(
                 f"private rounds need a ledger in strict mode, and this one is in {mode} mode: "
-                "costs that depend on votes are not proven for teachers that learnt together"
+                "data-dependent costs are not proven for teachers that learnt together"
             )
 
     def __call__(self, number: int, moves: Weights) -> Weights:
@@ -87,22 +80,22 @@ class PrivateRounds:
         return kept
 
     def binding(self) -> Binding:
-        """The account that these rounds belong to, and what one costs each group."""
+        """What one round costs each group, and what that rests on."""
         share = GroupCharge((ClippedSum(self.noise_multiplier),))
         charge = Charge(tuple((group, share) for group, _ in self.ledger.terms.budgets))
         return Binding(charge, self.ledger.keyed(self.ensemble).hex(), self.describe())
 
     def require_paid(self, rounds: int) -> None:
-        """Refuse to go on from rounds that this ledger knows nothing of.
+        """Refuse to resume after rounds that this ledger has not paid for.
 
         Args:
-            rounds: how many were released before, according to what was kept.
+            rounds: how many were released before, according to the kept training.
         """
         names = [self._name(number, 0) for number in range(rounds)]
         if len(self.ledger.lookup(names)) < len(names):
             raise LedgerMismatchError(
-                "the kept training has rounds that are not in this ledger; go on with the "
-                "ledger that paid for them, or remove the kept training to start again"
+                "the kept training has rounds that are not in this ledger; use the ledger that "
+                "paid for them, or remove the kept training to start again"
             )
 
     def describe(self) -> str:
@@ -152,7 +145,7 @@ class PrivateRounds:
         return np.asarray(mean, dtype=np.float32)
 
     def _keep(self, name: bytes, mean: Weights) -> None:
-        """On disk before anybody uses it: drawing it again would be another release."""
+        """Write it to disk before it is used: drawing it again would be another release."""
         path = self._path(name)
         if path is not None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -160,7 +153,7 @@ class PrivateRounds:
 
 
 def clipped(moves: Weights, clip: float) -> FloatArray:
-    """Moves scaled down to norm C; one that is not finite counts as not moving at all."""
+    """Moves scaled down to norm C; one that is not finite counts as no move."""
     wide = np.asarray(moves, dtype=np.float64)
     good = np.where(np.all(np.isfinite(wide), axis=1, keepdims=True), wide, 0.0)
     norms = np.linalg.norm(good, axis=1, keepdims=True)

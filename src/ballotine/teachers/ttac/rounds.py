@@ -5,7 +5,7 @@ control variates, and sends back how far it moved. The averaging model moves by 
 The shared control variate needs no message of its own: c is always minus the mean move over
 T·η_f, so whoever sees two averaging models in a row can compute it.
 
-Batch-norm statistics are no parameters: each teacher keeps its own, and none are averaged
+Batch-norm statistics are not parameters: each teacher keeps its own, and none are averaged
 or shared. Plain training breaks PATE's premise that one record touches one teacher; see
 `ballotine.teachers.ttac.private` for rounds with noise, whose cost is accounted for.
 """
@@ -16,29 +16,18 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ballotine.errors import ParameterError
 from ballotine.neural.training import DivergedError, seeded
-from ballotine.neural.zoo import Factory, Shape, make_module
 from ballotine.teachers.engine import Engine, LocalEngine
-from ballotine.teachers.ttac.local import (
-    Buffers,
-    LocalRecords,
-    LocalResult,
-    LocalTask,
-    Weights,
-    train_locally,
-    weights_of,
-)
-from ballotine.types import BoolArray
+from ballotine.teachers.together import LearnTogether
+from ballotine.teachers.ttac.local import LocalRecords, LocalResult, LocalTask, train_locally
+from ballotine.teachers.ttac.network import Architecture, Weights, weights_of
+from ballotine.teachers.ttac.state import State
 
-Method = Literal["ttac", "averaging", "conventional"]
-"""Averaging with control variates, averaging without (FedAvg), or neither."""
-
-METHODS: tuple[Method, ...] = ("ttac", "averaging", "conventional")
 PATIENCE = 20
 """Rounds after which an averaging model must be better than guessing."""
 RECENT = 5
@@ -59,93 +48,13 @@ class RoundRelease(Protocol):
 
 
 @dataclass(frozen=True)
-class Together:
-    """How teachers are trained together.
+class Rounds:
+    """The rounds of a training, on any engine.
 
     Attributes:
-        network: the module's factory or its name.
-        shape: of one input.
-        method: "ttac", "averaging" (FedAvg: no correction) or "conventional".
-        rounds: R.
-        steps: T, local steps per round.
+        architecture: of every teacher's network.
+        settings: how teachers learn together.
         batch: records per step.
-        step_size: η_f of the first round.
-        decay: what η_f is multiplied by after every round.
-        averaging_step: η_θ.
-    """
-
-    network: str | Factory = "pate-cnn"
-    shape: Shape = (1, 28, 28)
-    method: Method = "ttac"
-    rounds: int = 100
-    steps: int = 10
-    batch: int = 50
-    step_size: float = 0.05
-    decay: float = 0.985
-    averaging_step: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise ParameterError(
-                f"unknown method {self.method!r}; choose one of {', '.join(METHODS)}"
-            )
-        if min(self.rounds, self.steps, self.batch) < 1:
-            raise ParameterError("training needs at least one round, one step and one record")
-        if not (0 < self.step_size < math.inf and 0 < self.averaging_step < math.inf):
-            raise ParameterError("step sizes must be positive")
-        if not 0 < self.decay <= 1:
-            raise ParameterError(f"the decay must lie between 0 and 1, got {self.decay}")
-
-    def step_size_at(self, number: int) -> float:
-        """η_f of a round, counted from 0."""
-        return self.step_size * self.decay**number
-
-    def describe(self) -> str:
-        """Canonical text: equal settings have equal text."""
-        network = self.network
-        named = network if isinstance(network, str) else f"{network.__module__}.{_name(network)}"
-        return repr(replace(self, network=named))
-
-
-def _name(network: Factory) -> str:
-    return str(getattr(network, "__qualname__", type(network).__qualname__))
-
-
-@dataclass(frozen=True)
-class State:
-    """Where a training stands: private, except for θ and c where a release made them.
-
-    Attributes:
-        done: rounds that are finished.
-        theta: the averaging model.
-        common: c.
-        own: c_i, shape (N, d).
-        weights: θ_i, shape (N, d).
-        buffers: each teacher's batch-norm statistics; None before its first round.
-        broken: teachers whose last round ended in numbers that are none.
-        losses: of every round, the averaging model's mean loss on the teachers' records.
-    """
-
-    done: int
-    theta: Weights
-    common: Weights
-    own: Weights
-    weights: Weights
-    buffers: tuple[Buffers | None, ...]
-    broken: BoolArray
-    losses: tuple[float, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<State after {self.done} rounds of {len(self.weights)} teachers: private>"
-
-
-@dataclass(frozen=True)
-class TogetherTrainer:
-    """Trains teachers round by round, on any engine.
-
-    Attributes:
-        settings: how.
-        classes: how many classes there are.
         secret: what the first weights and all mini-batches follow from.
         engine: where teachers train within a round.
         release: what everybody sees of the moves; None for their mean. With a release, the
@@ -153,20 +62,25 @@ class TogetherTrainer:
             nothing that happens (an error, a stop) depends on anything but released numbers.
     """
 
-    settings: Together
-    classes: int
+    architecture: Architecture
+    settings: LearnTogether
+    batch: int
     secret: bytes
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
     release: RoundRelease | None = None
 
     def __post_init__(self) -> None:
+        if self.batch < 1:
+            raise ParameterError(f"batch must be at least one record, got {self.batch}")
         if self.release is not None and self.settings.method == "conventional":
             raise ParameterError("conventional teachers share nothing: there is nothing to release")
+        if self.release is None and self.settings.private:
+            raise ParameterError("private rounds (clip) are released with noise and paid for")
 
     def start(self, teachers: int) -> State:
         """All teachers, the averaging model and all control variates before the first round."""
         with seeded(self._seed(0, 0)):
-            module = make_module(self.settings.network, self.settings.shape, self.classes)
+            module = self.architecture.module()
         theta = weights_of(module)
         return State(
             0,
@@ -179,7 +93,7 @@ class TogetherTrainer:
         )
 
     def train(self, records: Sequence[LocalRecords], state: State | None = None) -> Iterator[State]:
-        """Rounds from a state on; yields the state after each, to be shown or kept."""
+        """The rounds after a state; yields the state after each."""
         if not records:
             raise ParameterError("an ensemble needs at least one teacher")
         state = self.start(len(records)) if state is None else state
@@ -194,7 +108,6 @@ class TogetherTrainer:
             yield state
 
     def _round(self, records: Sequence[LocalRecords], state: State) -> State:
-        number = state.done
         tasks = (self._task(place, part, state) for place, part in enumerate(records))
         results: dict[int, LocalResult] = {
             result.position: result for result in self.engine.map(train_locally, tasks)
@@ -207,7 +120,7 @@ class TogetherTrainer:
         weights = np.where(broken[:, None], starts, weights).astype(np.float32)
         after = replace(
             state,
-            done=number + 1,
+            done=state.done + 1,
             weights=weights,
             buffers=tuple(
                 before if bad else result.buffers
@@ -243,10 +156,8 @@ class TogetherTrainer:
         seed = self._seed(state.done + 1, place)
         return LocalTask(
             place,
-            settings.network,
-            settings.shape,
-            self.classes,
-            part.draw(settings.steps, settings.batch, seed),
+            self.architecture,
+            part.draw(settings.steps, self.batch, seed),
             state.weights[place] if settings.method == "conventional" else state.theta,
             state.common - state.own[place] if settings.method == "ttac" else None,
             state.buffers[place],
@@ -260,7 +171,7 @@ class TogetherTrainer:
 
     def _check_progress(self, state: State) -> None:
         """Stop a training that became worse than guessing; say what to do."""
-        guessing = math.log(self.classes)
+        guessing = math.log(self.architecture.outputs)
         recent = state.losses[-RECENT:]
         # One spike passes by, and is common while steps are large; several in a row do not.
         hopeless = min(recent) > HOPELESS * max(guessing, state.losses[0])

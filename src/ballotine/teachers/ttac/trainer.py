@@ -5,22 +5,25 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
 from ballotine.data.partition import Partition
 from ballotine.errors import DataError, ParameterError
+from ballotine.neural import TorchClassifier
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.ensemble import Ensemble, problems_of
-from ballotine.teachers.train import Teacher, TeacherTask, constant_model
-from ballotine.teachers.ttac.checkpoint import RoundsCheckpoint
+from ballotine.teachers.together import LearnTogether, RoundsAccount, require_network
+from ballotine.teachers.train import Teacher, constant_model
 from ballotine.teachers.ttac.local import LocalRecords
-from ballotine.teachers.ttac.network import TrainedNetwork
+from ballotine.teachers.ttac.network import Architecture, TrainedNetwork
 from ballotine.teachers.ttac.private import PrivateRounds
-from ballotine.teachers.ttac.rounds import State, Together, TogetherTrainer
+from ballotine.teachers.ttac.rounds import Rounds
+from ballotine.teachers.ttac.state import RoundsCheckpoint, State
 from ballotine.types import IntArray, Matrix
 
-BROKEN = "DivergedError: this teacher's weights are no numbers; use a smaller step_size"
+BROKEN = "DivergedError: this teacher's weights are not finite; use a smaller step_size"
 
 
 @dataclass(frozen=True)
@@ -28,20 +31,31 @@ class TtacTrainer:
     """Trains an ensemble round by round; its teachers are those of the last round.
 
     Attributes:
+        network: unfitted; its ``network``, ``shape`` and ``batch`` count.
         settings: how teachers learn together.
         classes: how many classes there are.
         secret: what everything random follows from.
         engine: where teachers train within a round.
-        release: what everybody sees of the moves; None for their mean, without noise.
-        checkpoint: where the state is kept, or None.
+        account: what private rounds are paid from; None where there are none.
+        folder: where the training is kept, so that an interrupted one can resume; None for
+            nowhere. Private.
+        digest: of what the training follows from besides its settings and its secret; a
+            training that was kept with another digest is refused.
     """
 
-    settings: Together
+    network: TorchClassifier
+    settings: LearnTogether
     classes: int
     secret: bytes
     engine: Engine = field(default_factory=lambda: LocalEngine(1))
-    release: PrivateRounds | None = None
-    checkpoint: RoundsCheckpoint | None = None
+    account: RoundsAccount | None = None
+    folder: Path | None = None
+    digest: str = ""
+
+    def __post_init__(self) -> None:
+        require_network(self.network)
+        if self.settings.private and self.account is None:
+            raise ParameterError("private rounds (clip) are paid for: give account")
 
     def train(
         self,
@@ -50,65 +64,103 @@ class TtacTrainer:
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
-        """All rounds, from where the checkpoint stands; ``advance`` is told each."""
+        """All rounds, from where a kept training stands; ``advance`` is told about each."""
+        records = self._records(X, y, partition)
+        name = self.identity(len(records), X.shape[1])
+        release = self._release(name)
+        architecture = self._architecture(X.shape[1])
+        rounds = Rounds(
+            architecture, self.settings, self.network.batch, self.secret, self.engine, release
+        )
+        checkpoint = self._checkpoint(name, release)
+        state = checkpoint.load() if checkpoint else None
+        state = rounds.start(len(records)) if state is None else state
+        if release is not None:
+            release.require_paid(min(state.done, self.settings.rounds - 1))
+        advance(state.done)
+        for after in rounds.train(records, state):
+            if checkpoint:
+                checkpoint.save(after)
+            state = after
+            advance(1)
+        if release is not None:
+            # Other noise makes other teachers: answers and ballots of those are not theirs.
+            noised = release.describe().encode() + state.theta.tobytes()
+            name = hashlib.sha256(name + noised).digest()
+        return _ensemble(state, architecture, name, X.shape[1])
+
+    def identity(self, n_teachers: int, features: int) -> bytes:
+        """A name for the training: unguessable when the secret is.
+
+        The names of ensembles, and of rounds, in existing ledgers follow from this text.
+        """
+        how, network = self.settings, self._architecture(features)
+        text = (
+            f"ballotine/ttac/1\0{n_teachers}\0{self.classes}\0"
+            f"Together(network={network.name!r}, shape={network.shape!r}, method={how.method!r}, "
+            f"rounds={how.rounds!r}, steps={how.steps!r}, batch={self.network.batch!r}, "
+            f"step_size={how.step_size!r}, decay={how.decay!r}, "
+            f"averaging_step={how.averaging_step!r})\0"
+        )
+        return hashlib.sha256(text.encode() + self.secret).digest()
+
+    def _records(self, X: Matrix, y: IntArray, partition: Partition) -> list[LocalRecords]:
         y = np.asarray(y)
         if y.ndim != 1 or not (y.min() >= 0 and y.max() < self.classes):
             raise DataError(f"classes must be numbers from 0 to {self.classes - 1}")
-        if self.release is not None:
+        if self.settings.private:
             _require_one_teacher_each(partition)
-        records = [LocalRecords(X[group], y[group]) for group in partition.shares]
-        trainer = TogetherTrainer(
-            self.settings, self.classes, self.secret, self.engine, self.release
+        return [LocalRecords(X[share], y[share]) for share in partition.shares]
+
+    def _architecture(self, features: int) -> Architecture:
+        shape = (features,) if self.network.shape is None else tuple(self.network.shape)
+        return Architecture(self.network.network, shape, self.classes)
+
+    def _release(self, name: bytes) -> PrivateRounds | None:
+        """Noised and paid rounds, where settings ask for them."""
+        account, clip = self.account, self.settings.clip
+        if account is None or clip is None:
+            return None
+        return PrivateRounds(
+            clip,
+            self.settings.noise_for(account.ledger.terms.loosest),
+            account.ledger,
+            account.noise,
+            name if account.name is None else account.name,
+            None if self.folder is None else self.folder / "rounds",
+            account.run,
         )
-        checkpoint = self._own_checkpoint(len(records))
-        state = checkpoint.load() if checkpoint else None
-        state = trainer.start(len(records)) if state is None else state
-        if self.release is not None:
-            self.release.require_paid(min(state.done, self.settings.rounds - 1))
-        advance(state.done)
-        for after in trainer.train(records, state):
-            if checkpoint:
-                checkpoint.save(after, self.settings.rounds)
-            state = after
-            advance(1)
-        return self._ensemble(state, X.shape[1])
 
-    def identity(self, n_teachers: int) -> bytes:
-        """A name for the training: unguessable when the secret is."""
-        text = f"ballotine/ttac/1\0{n_teachers}\0{self.classes}\0{self.settings.describe()}\0"
-        return hashlib.sha256(text.encode() + self.secret).digest()
-
-    def _own_checkpoint(self, n_teachers: int) -> RoundsCheckpoint | None:
+    def _checkpoint(self, name: bytes, release: PrivateRounds | None) -> RoundsCheckpoint | None:
         """The checkpoint of this training alone.
 
         A state of rounds without noise must never be taken for one of private rounds.
         """
-        if self.checkpoint is None:
+        if self.folder is None:
             return None
-        shown = "plain" if self.release is None else self.release.describe()
-        return self.checkpoint.narrowed(self.identity(n_teachers) + shown.encode())
+        digest = self.digest.encode()
+        noise = "plain" if release is None else release.describe()
+        own = len(digest).to_bytes(4, "big") + digest + name + noise.encode()
+        return RoundsCheckpoint(self.folder / "together.npz", own)
 
-    def _ensemble(self, state: State, features: int) -> Ensemble:
-        teachers = [self._teacher(place, state, features) for place in range(len(state.weights))]
-        name = self.identity(len(teachers))
-        if self.release is not None:
-            # Other noise makes other teachers: answers and ballots of those are not theirs.
-            noised = self.release.describe().encode() + state.theta.tobytes()
-            name = hashlib.sha256(name + noised).digest()
-        return Ensemble(teachers, self.classes, name, problems_of(teachers))
 
-    def _teacher(self, place: int, state: State, features: int) -> Teacher:
-        if state.broken[place]:
-            nothing = TeacherTask(place, None, np.zeros((1, features)), np.zeros(1, np.int64), 0)
-            return Teacher(place, constant_model(0, nothing), BROKEN)
-        how = self.settings
-        own, buffers = state.weights[place], state.buffers[place]
-        model = TrainedNetwork(how.network, how.shape, self.classes, own, buffers)
-        return Teacher(place, model)
+def _ensemble(state: State, architecture: Architecture, name: bytes, features: int) -> Ensemble:
+    teachers = [
+        _teacher(place, state, architecture, features) for place in range(len(state.weights))
+    ]
+    return Ensemble(teachers, architecture.outputs, name, problems_of(teachers))
+
+
+def _teacher(place: int, state: State, architecture: Architecture, features: int) -> Teacher:
+    if state.broken[place]:
+        return Teacher(place, constant_model(0, features), BROKEN)
+    network, shape, outputs = architecture.network, architecture.shape, architecture.outputs
+    own, buffers = state.weights[place], state.buffers[place]
+    return Teacher(place, TrainedNetwork(network, shape, outputs, own, buffers))
 
 
 def _require_one_teacher_each(partition: Partition) -> None:
-    """A record in several teachers would move the sum more than rounds are charged for."""
+    """A record in several shares would move the sum more than rounds are charged for."""
     places = np.concatenate(partition.shares)
     if len(np.unique(places)) < len(places):
         raise ParameterError(

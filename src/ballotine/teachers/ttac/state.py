@@ -1,9 +1,10 @@
-"""A training on disk, so that an interrupted one goes on where it was."""
+"""The state of a training, in memory and on disk, so that an interrupted one can resume."""
 
 from __future__ import annotations
 
 import hashlib
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,39 @@ import numpy as np
 
 from ballotine.errors import RunFolderError
 from ballotine.files import produce_atomic
-from ballotine.teachers.ttac.local import Buffers
-from ballotine.teachers.ttac.rounds import State
+from ballotine.teachers.ttac.network import Buffers, Weights
+from ballotine.types import BoolArray
 
 FORMAT = b"ballotine/ttac-state/1\0"
 UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of a training: private, except for θ and c where a release made them.
+
+    Attributes:
+        done: rounds that are finished.
+        theta: the averaging model.
+        common: c.
+        own: c_i, shape (N, d).
+        weights: θ_i, shape (N, d).
+        buffers: each teacher's batch-norm statistics; None before its first round.
+        broken: teachers whose last round ended in weights that are not finite.
+        losses: the averaging model's mean loss on the teachers' records, by round.
+    """
+
+    done: int
+    theta: Weights
+    common: Weights
+    own: Weights
+    weights: Weights
+    buffers: tuple[Buffers | None, ...]
+    broken: BoolArray
+    losses: tuple[float, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<State after {self.done} rounds of {len(self.weights)} teachers: private>"
 
 
 class RoundsCheckpoint:
@@ -24,23 +53,15 @@ class RoundsCheckpoint:
     Args:
         path: the file; only its owner can read it.
         name: names the training (settings, secret, teachers); a state of another is refused.
-        every: keep the state after every so many rounds, and after the last.
     """
 
-    def __init__(self, path: Path, name: bytes, every: int = 1) -> None:
+    def __init__(self, path: Path, name: bytes) -> None:
         self._path = path
-        self._label = name
         self._name = hashlib.sha256(FORMAT + name).digest()
-        self._every = every
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def narrowed(self, detail: bytes) -> RoundsCheckpoint:
-        """The same file, for a training whose name has this detail too."""
-        name = len(self._label).to_bytes(4, "big") + self._label + detail
-        return RoundsCheckpoint(self._path, name, self._every)
-
     def load(self) -> State | None:
-        """The state that was kept, bit for bit; None before the first."""
+        """The state that was kept, bit for bit; None if there is none."""
         if not self._path.exists():
             return None
         try:
@@ -48,19 +69,17 @@ class RoundsCheckpoint:
                 arrays = {name: archive[name] for name in archive.files}
             if arrays.pop("name").tobytes() != self._name:
                 raise RunFolderError(
-                    f"{self._path.name} was kept by a training with other settings; use another "
+                    f"{self._path.name} belongs to a training with other settings; use another "
                     "folder, or remove it"
                 )
             return _state(arrays)
         except UNREADABLE as problem:
             raise RunFolderError(
-                f"{self._path.name} is no state of a training; remove it to start again"
+                f"{self._path.name} is not the state of a training; remove it to start again"
             ) from problem
 
-    def save(self, state: State, rounds: int) -> None:
-        """Keep a state, if it is its turn."""
-        if state.done % self._every and state.done < rounds:
-            return
+    def save(self, state: State) -> None:
+        """Keep a state instead of the one before."""
         arrays = {**_arrays(state), "name": np.frombuffer(self._name, dtype=np.uint8)}
         produce_atomic(self._path, lambda stream: np.savez(stream, **arrays), private=True)
 

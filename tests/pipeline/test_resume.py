@@ -9,7 +9,7 @@ import pytest
 
 from ballotine.errors import RunFolderError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder
-from ballotine.pipeline.resume import mark_of
+from ballotine.pipeline.resume import digest_of
 
 CONFIG = """
 [run]
@@ -103,7 +103,7 @@ def test_spoilt_ballots_are_voted_on_again(home: Path) -> None:
     before.folder.ballots.write_bytes(b"\x93NUMPY what")
     resume(home)
     assert np.array_equal(np.load(before.folder.ballots), good)
-    before.folder.mark(before.folder.ballots).write_text("another")
+    before.folder.digest_file(before.folder.ballots).write_text("another")
     np.save(before.folder.ballots, 1 - good)
     resume(home)
     assert np.array_equal(np.load(before.folder.ballots), good)
@@ -132,25 +132,25 @@ def test_another_learner_learns_again(home: Path) -> None:
     assert type(after.student.model).__name__ == "SVC"
 
 
-def test_marks_are_private_and_change_with_every_part(home: Path) -> None:
+def test_digests_are_private_and_change_with_every_part(home: Path) -> None:
     folder = first(home).folder
-    marks = list(folder.private.glob("*.mark"))
-    assert len(marks) == 3
-    assert all(mark.stat().st_mode & 0o077 == 0 for mark in marks)
+    files = list(folder.private.glob("*.mark"))
+    assert len(files) == 3
+    assert all(path.stat().st_mode & 0o077 == 0 for path in files)
     array = np.arange(6.0)
-    marked = {
-        mark_of(array),
-        mark_of(array.reshape(2, 3)),
-        mark_of(array.astype(np.float32)),
-        mark_of(array, b""),
-        mark_of(b"ab", b"c"),
-        mark_of(b"a", b"bc"),
-        mark_of("abc"),
+    found = {
+        digest_of(array),
+        digest_of(array.reshape(2, 3)),
+        digest_of(array.astype(np.float32)),
+        digest_of(array, b""),
+        digest_of(b"ab", b"c"),
+        digest_of(b"a", b"bc"),
+        digest_of("abc"),
     }
-    assert len(marked) == 7
+    assert len(found) == 7
 
 
-@pytest.mark.parametrize("spoil", ["a ballot", "the header", "the mark"])
+@pytest.mark.parametrize("spoil", ["a ballot", "the header", "the digest"])
 def test_spoilt_ballots_are_cast_again(home: Path, spoil: str) -> None:
     """A flipped bit would be a vote that no teacher cast."""
     folder = first(home).folder
@@ -162,13 +162,13 @@ def test_spoilt_ballots_are_cast_again(home: Path, spoil: str) -> None:
     elif spoil == "the header":
         folder.ballots.write_bytes(folder.ballots.read_bytes().replace(b")", b"(", 1))
     else:
-        folder.mark(folder.ballots).write_bytes(b"\x8c" * 64)
+        folder.digest_file(folder.ballots).write_bytes(b"\x8c" * 64)
     resume(home)
     assert np.array_equal(np.load(folder.ballots), ballots)
 
 
-def test_a_spoilt_mark_of_the_teachers_is_refused_in_a_sentence(home: Path) -> None:
+def test_a_spoilt_digest_of_the_teachers_is_refused_in_a_sentence(home: Path) -> None:
     folder = first(home).folder
-    folder.mark(folder.teachers).write_bytes(b"\x8c" * 64)
+    folder.digest_file(folder.teachers).write_bytes(b"\x8c" * 64)
     with pytest.raises(RunFolderError, match="trained with other settings"):
         resume(home)
