@@ -15,13 +15,13 @@ import pytest
 from ballotine_reproduction import find
 from ballotine_reproduction.individualized import (
     EXPERIMENTS,
-    bias,
+    class_budgets,
     figures,
+    influence,
     reported,
-    sources,
-    splits,
+    sets,
     three_groups,
-    tuning,
+    two_groups,
 )
 from ballotine_reproduction.table import Setting, Table
 
@@ -53,12 +53,12 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remembered]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("BALLOTINE_DATA", raising=False)
         for name, value in SMALL.items():
-            patch.setattr(sources, name, value)
+            patch.setattr(sets, name, value)
         # Tight costs among ten classes take seconds: fewer of them will do here.
         patch.delitem(three_groups.METHODS, BALANCED)
         patch.delitem(three_groups.SPLITS, "34/43/23")
         patch.setattr(figures, "COPIES", {"upsampling": (2,), "weighting": (2,)})
-        patch.setattr(tuning, "RATIOS", {name: range(2, 3) for name in tuning.RATIOS})
+        patch.setattr(influence, "RATIOS", {name: range(2, 3) for name in influence.RATIOS})
         yield Remembered(Setting(quick=True, seeds=1, cache=folder / "votes"))
 
 
@@ -107,7 +107,7 @@ def test_figures_can_be_drawn(name: str, figure: str, run: Run) -> None:
 def test_labels_by_budget_split(run: Run) -> None:
     rows = cells(run("table7"))
     found = {(row["method"], row["share with it"]): row for row in rows}
-    assert {method for method, _ in found} == {*splits.METHODS, *splits.BASELINES}
+    assert {method for method, _ in found} == {*two_groups.METHODS, *two_groups.BASELINES}
     base = found["standard", "–"]
     assert base["paper"] == 88
     assert found["weighting", "50 %"]["paper"] == 203
@@ -131,11 +131,11 @@ def test_saved_votes_stand_beside_fresh_teachers(
     ballots = np.where(draw.random(wrong.shape) < 0.93, truth[:, None], wrong)
     np.savez(tmp_path / "votes_mnist_250.npz", ballots=ballots.astype(np.uint8), y=truth)
     for name, value in SMALL.items():
-        monkeypatch.setattr(sources, name, value)
-    monkeypatch.setattr(splits, "SHARES", (50,))
+        monkeypatch.setattr(sets, name, value)
+    monkeypatch.setattr(two_groups, "SHARES", (50,))
     for name in (BALANCED, "vanishing"):
-        monkeypatch.delitem(splits.METHODS, name)
-    table = splits.table5(Setting(data=tmp_path, quick=True, seeds=1))
+        monkeypatch.delitem(two_groups.METHODS, name)
+    table = two_groups.table5(Setting(data=tmp_path, quick=True, seeds=1))
     found = {(row["teachers"], row["method"]) for row in cells(table)}
     assert ("saved CNN votes", "weighting") in found
     assert ("saved CNN votes", "upsampling") not in found
@@ -177,18 +177,18 @@ def test_budgets_that_go_with_a_class_change_who_is_right(run: Run) -> None:
 
 def test_groups_by_class_are_drawn_from_the_rare_class_alone() -> None:
     y = np.array([0] * 300 + [1] * 100)
-    groups = bias.groups_of(y, 25, 0)
+    groups = class_budgets.groups_of(y, 25, 0)
     assert groups.sum() == 25
     assert np.all(y[groups == 1] == 1)
-    assert not np.array_equal(groups, bias.groups_of(y, 25, 1))
+    assert not np.array_equal(groups, class_budgets.groups_of(y, 25, 1))
 
 
 def test_accuracy_by_class() -> None:
     truth = np.array([0, 0, 1, 1])
-    assert bias.by_class(np.array([0, 1, 1, 1]), truth) == (50.0, 100.0)
+    assert class_budgets.by_class(np.array([0, 1, 1, 1]), truth) == (50.0, 100.0)
     ballots = np.array([[0, 1], [0, 0], [1, 0], [0, 0]], dtype=np.uint8)
-    assert bias.by_class(ballots, truth) == (75.0, 25.0)
-    low, high = bias.by_class(np.array([0]), np.array([0]))
+    assert class_budgets.by_class(ballots, truth) == (75.0, 25.0)
+    low, high = class_budgets.by_class(np.array([0]), np.array([0]))
     assert low == 100.0
     assert np.isnan(high)
 
@@ -209,7 +209,7 @@ def test_the_command_writes_the_table(
     ballotine: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in SMALL.items():
-        monkeypatch.setattr(sources, name, value)
+        monkeypatch.setattr(sets, name, value)
     ended = ballotine(
         "paper", "individualized", "table11", "--quick", "--seeds", "1", "--jobs", "1", "--json",
         "--out", "results",

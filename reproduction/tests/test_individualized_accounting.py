@@ -41,8 +41,8 @@ from ballotine_reproduction.individualized.elections import (
     without_check,
 )
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.splits import budgets_of
 from ballotine_reproduction.individualized.three_groups import charged_by_rank, printed_weights
+from ballotine_reproduction.individualized.two_groups import budgets_of
 
 MECHANISM = ConfidentGNMax(sigma=40.0, threshold=200.0, sigma_threshold=150.0)
 METHODS: tuple[Method, ...] = (

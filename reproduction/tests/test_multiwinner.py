@@ -21,7 +21,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     largest_noise,
     mean_scores,
 )
-from ballotine_reproduction.multiwinner.budget import repeatable
+from ballotine_reproduction.multiwinner.affordable import repeatable
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.sets import MADE_UP, Family
 from ballotine_reproduction.multiwinner.votes import worst_cost

@@ -17,19 +17,19 @@ from ballotine.students.neural.cleansing import most_suspected
 from ballotine.types import ABSTAIN
 from ballotine_reproduction.patepp import (
     EXPERIMENTS,
+    ensemble,
     labelling,
     longer,
     methods,
+    pools,
     reported,
-    sources,
-    teaching,
 )
 from ballotine_reproduction.patepp import choice as choosing
+from ballotine_reproduction.patepp.ensemble import Images
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
 from ballotine_reproduction.patepp.methods import CHOICE, METHODS, Case, case
-from ballotine_reproduction.patepp.running import Result, Watch, results
-from ballotine_reproduction.patepp.sources import Pool
-from ballotine_reproduction.patepp.teaching import Images
+from ballotine_reproduction.patepp.pools import Pool
+from ballotine_reproduction.patepp.trainings import Result, Watch, results
 from ballotine_reproduction.table import Setting, Table
 
 CHANCE = 10.0
@@ -37,7 +37,7 @@ CHANCE = 10.0
 
 @pytest.fixture(scope="module")
 def pool() -> Pool:
-    return sources.digits()
+    return pools.digits()
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_simulated_teachers_err_more_on_some_rows(pool: Pool) -> None:
     right = np.mean(pool.ballots == pool.y[:, None], axis=1)
     assert 0.75 < right.mean() < 0.85
     assert right.std() > 0.1
-    assert set(np.unique(pool.ballots)) == set(range(teaching.CLASSES))
+    assert set(np.unique(pool.ballots)) == set(range(ensemble.CLASSES))
 
 
 @pytest.fixture(scope="module")
@@ -128,13 +128,13 @@ def small() -> Images:
 def test_teachers_see_patches_and_their_votes_are_kept(
     small: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teaching, "TEACHERS", 25)
+    monkeypatch.setattr(ensemble, "TEACHERS", 25)
     setting = Setting(cache=tmp_path)
-    first = teaching.ensemble(setting, small)
+    first = ensemble.ensemble(setting, small)
     assert first.ballots.shape == (350, 25)
     counts = np.stack([(first.ballots == c).sum(axis=1) for c in range(10)], axis=1)
     assert np.mean(counts.argmax(axis=1) == small.y_public) > 0.85
-    expected = teaching.features(small).transform(small.X_test)
+    expected = ensemble.features(small).transform(small.X_test)
     np.testing.assert_allclose(first.patches_test, expected, atol=1e-3)
     (kept,) = tmp_path.iterdir()
 
@@ -142,11 +142,11 @@ def test_teachers_see_patches_and_their_votes_are_kept(
         raise AssertionError("trained again")
 
     with monkeypatch.context() as patch:
-        patch.setattr(teaching, "votes", untrained)
-        np.testing.assert_array_equal(teaching.ensemble(setting, small).ballots, first.ballots)
+        patch.setattr(ensemble, "votes", untrained)
+        np.testing.assert_array_equal(ensemble.ensemble(setting, small).ballots, first.ballots)
         kept.write_bytes(b"broken")
         with pytest.raises(AssertionError, match="trained again"):
-            teaching.ensemble(setting, small)
+            ensemble.ensemble(setting, small)
 
 
 def test_a_teacher_learns_from_its_own_share_only(small: Images) -> None:
@@ -159,7 +159,7 @@ def test_a_teacher_learns_from_its_own_share_only(small: Images) -> None:
             return self
 
     numbered = np.arange(1250, dtype=float)[:, None]
-    found = teaching.votes(Setting(), Counting(), numbered, small.y, numbered[:7], 250, 250)
+    found = ensemble.votes(Setting(), Counting(), numbered, small.y, numbered[:7], 250, 250)
     assert found.shape == (7, 250)
     assert sorted(Counting.seen) == list(range(1250))
 

@@ -17,11 +17,17 @@ from mpmath import mp
 from ballotine.errors import BudgetError, DataError, ParameterError
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction import find
-from ballotine_reproduction.individualized import reported, sources, students
+from ballotine_reproduction.individualized import reported, sets, students
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, load
-from ballotine_reproduction.student import answers, dpsgd, rows, several, single
+from ballotine_reproduction.student import (
+    dpsgd,
+    label_students,
+    one_label,
+    repetitions,
+    several_labels,
+)
 from ballotine_reproduction.student import reported as printed
-from ballotine_reproduction.student.accounting import (
+from ballotine_reproduction.student.dpsgd_cost import (
     ORDERS,
     Course,
     Relation,
@@ -30,7 +36,8 @@ from ballotine_reproduction.student.accounting import (
     epsilon,
     noise_for,
 )
-from ballotine_reproduction.student.summary import spread
+from ballotine_reproduction.student.notes import spread
+from ballotine_reproduction.student.repetitions import Repetition
 from ballotine_reproduction.table import Setting
 
 BUDGET = Budget(8.0, 1e-5)
@@ -159,35 +166,35 @@ def test_without_opacus_it_says_what_to_install(name: str, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> list[rows.Repetition]:
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> list[Repetition]:
     cache = tmp_path_factory.mktemp("votes")
-    return rows.repetitions(MADE_UP, Setting(quick=True, seeds=2, cache=cache))
+    return repetitions.repetitions(MADE_UP, Setting(quick=True, seeds=2, cache=cache))
 
 
 def test_public_rows_are_those_that_teachers_vote_on(
-    made_up: list[rows.Repetition], monkeypatch: pytest.MonkeyPatch
+    made_up: list[Repetition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(quick=True, seeds=2)
     records = load(MADE_UP, setting)
     known = {row.tobytes(): label for row, label in zip(records.pool, records.truth, strict=True)}
     elections = [repetition.election for repetition in made_up]
-    monkeypatch.setattr(rows, "public_components", lambda _: lambda X: X)
-    monkeypatch.setattr(rows, "elections", lambda *_: elections)
-    for repetition in rows.repetitions(MADE_UP, setting):
+    monkeypatch.setattr(repetitions, "public_components", lambda _: lambda X: X)
+    monkeypatch.setattr(repetitions, "elections", lambda *_: elections)
+    for repetition in repetitions.repetitions(MADE_UP, setting):
         found = zip(repetition.rows.X_public, repetition.election.truth, strict=True)
         assert all(np.array_equal(known[row.tobytes()], label) for row, label in found)
 
 
-def test_more_teachers_are_asked_the_same(tmp_path: Path, made_up: list[rows.Repetition]) -> None:
-    (more,) = rows.repetitions(MADE_UP, Setting(quick=True, seeds=1, cache=tmp_path), 10)
+def test_more_teachers_are_asked_the_same(tmp_path: Path, made_up: list[Repetition]) -> None:
+    (more,) = repetitions.repetitions(MADE_UP, Setting(quick=True, seeds=1, cache=tmp_path), 10)
     assert more.election.teachers == 10
     np.testing.assert_array_equal(more.election.truth, made_up[0].election.truth)
     np.testing.assert_array_equal(more.rows.X_public, made_up[0].rows.X_public)
 
 
-def test_every_seed_is_judged_on_other_rows(made_up: list[rows.Repetition]) -> None:
+def test_every_seed_is_judged_on_other_rows(made_up: list[Repetition]) -> None:
     first, second = made_up
-    assert len(first.rows.y_test) == rows.JUDGED[MADE_UP.name]
+    assert len(first.rows.y_test) == repetitions.JUDGED[MADE_UP.name]
     assert not np.array_equal(first.rows.y_test, second.rows.y_test)
 
 
@@ -195,48 +202,52 @@ def test_features_come_from_public_rows_alone() -> None:
     draw = np.random.default_rng(0)
     public, private = draw.normal(2, 3, (80, 6)), draw.normal(0, 1, (50, 6))
     public[:, 5] = 1.0
-    for make in (rows.public_components, rows.public_standard):
+    for make in (repetitions.public_components, repetitions.public_standard):
         encode = make(public)
         assert float(np.mean(np.sum(encode(public) ** 2, axis=1))) == pytest.approx(1.0)
         np.testing.assert_allclose(encode(private)[:10], encode(private[:10]))
-    assert rows.public_components(public, 2)(private).shape == (50, 2)
+    assert repetitions.public_components(public, 2)(private).shape == (50, 2)
 
 
 @pytest.mark.parametrize("name", ["Binary", "τ, l2"])
-def test_students_beat_chance(made_up: list[rows.Repetition], name: str) -> None:
+def test_students_beat_chance(made_up: list[Repetition], name: str) -> None:
     repetition, spare = made_up
-    rule = answers.rules(MADE_UP)[name]
+    rule = label_students.rules(MADE_UP)[name]
     votes = rule(repetition.election)
-    choice = answers.choose(spare, rule(spare.election), (6, 12), BUDGET, "strict")
-    taught = answers.teach(repetition, votes, choice, BUDGET, "strict")
+    choice = label_students.choose(spare, rule(spare.election), (6, 12), BUDGET, "strict")
+    taught = label_students.teach(repetition, votes, choice, BUDGET, "strict")
     assert 10 < taught.queries <= votes.queries
     assert taught.scores.auc > 0.65
     assert taught.wrong < 0.45
     clear = replace(choice, sigma=1.0)
-    generous = answers.teach(repetition, votes, clear, Budget(5000.0, 1e-5), "strict")
+    generous = label_students.teach(repetition, votes, clear, Budget(5000.0, 1e-5), "strict")
     assert generous.queries == votes.queries
     assert generous.scores.auc > taught.scores.auc - 0.03
 
 
-@pytest.mark.parametrize("name", answers.SIGMAS)
-def test_exact_costs_afford_at_least_as_much(made_up: list[rows.Repetition], name: str) -> None:
-    votes = answers.rules(MADE_UP)[name](made_up[0].election)
-    strict, exact = (answers.queries_for(votes, 3.0, BUDGET, a) for a in answers.ACCOUNTS)
+@pytest.mark.parametrize("name", label_students.SIGMAS)
+def test_exact_costs_afford_at_least_as_much(made_up: list[Repetition], name: str) -> None:
+    votes = label_students.rules(MADE_UP)[name](made_up[0].election)
+    strict, exact = (
+        label_students.queries_for(votes, 3.0, BUDGET, a) for a in label_students.ACCOUNTS
+    )
     assert 0 < strict <= exact
 
 
-def test_from_one_answer_only_constants_are_learnt(made_up: list[rows.Repetition]) -> None:
+def test_from_one_answer_only_constants_are_learnt(made_up: list[Repetition]) -> None:
     one = made_up[0].rows
     answer = made_up[0].election.truth[:1]
-    np.testing.assert_array_equal(answers.fitted(one, answer, 1.0), np.tile(answer, (150, 1)))
-    assert not answers.fitted(one, answer[:0], 1.0).any()
+    np.testing.assert_array_equal(
+        label_students.fitted(one, answer, 1.0), np.tile(answer, (150, 1))
+    )
+    assert not label_students.fitted(one, answer[:0], 1.0).any()
 
 
-def test_rows_of_a_table_have_a_cell_per_column(made_up: list[rows.Repetition]) -> None:
-    ceiling = several._ceiling(made_up)
-    cells = several._row(MADE_UP, None, ceiling)
-    assert several._row(TMC2007, None, ceiling)[-1] == 0.97
-    assert len(cells) == len(several.COLUMNS) + 1
+def test_rows_of_a_table_have_a_cell_per_column(made_up: list[Repetition]) -> None:
+    ceiling = several_labels._ceiling(made_up)
+    cells = several_labels._row(MADE_UP, None, ceiling)
+    assert several_labels._row(TMC2007, None, ceiling)[-1] == 0.97
+    assert len(cells) == len(several_labels.COLUMNS) + 1
     assert cells[:3] == ("made-up", "∞", "non-private")
     assert float(str(cells[-3]).partition(" ")[0]) > 0.8
     assert cells[-1] is None
@@ -258,7 +269,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("BALLOTINE_DATA", raising=False)
         for name, value in SMALL.items():
-            patch.setattr(sources, name, value)
+            patch.setattr(sets, name, value)
         patch.setattr(students, "SHARES", (50,))
         # Tight costs among ten classes take seconds.
         patch.delitem(students.COMPARED, "weighting, balanced")
@@ -365,10 +376,14 @@ def test_batches_may_be_empty_and_records_missing() -> None:
 
 @pytest.mark.extras
 def test_the_roads_in_a_hurry(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(several, "RATES", (1.0,))
-    monkeypatch.setattr(single, "RATES", (1.0,))
+    monkeypatch.setattr(several_labels, "RATES", (1.0,))
+    monkeypatch.setattr(one_label, "RATES", (1.0,))
     found = find("student", "labels").run(small).to_dict()["rows"]
-    assert {row["method"] for row in found} == {"non-private", *several.BASELINES, *answers.SIGMAS}
+    assert {row["method"] for row in found} == {
+        "non-private",
+        *several_labels.BASELINES,
+        *label_students.SIGMAS,
+    }
     aucs = {row["method"]: float(row["AUC"]) for row in found}
     assert min(aucs[name] for name in ("DP-SGD, last layer", "adaptive DP-SGD", "Binary")) > 0.65
     single_rows = find("student", "dpsgd").run(small).to_dict()["rows"]

@@ -14,17 +14,17 @@ from ballotine.teachers.ttac import METHODS, TtacTrainer
 from ballotine_reproduction.table import Setting
 from ballotine_reproduction.ttac import (
     EXPERIMENTS,
+    canary,
     effort,
     labelling,
-    marked,
-    paid,
+    pools,
+    private_rounds,
     reported,
-    sources,
 )
 from ballotine_reproduction.ttac.effort import LONGER, STEP_SIZES, settings_of
-from ballotine_reproduction.ttac.sources import Pool
+from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.pools import Pool
 from ballotine_reproduction.ttac.table1 import spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def digits(monkeypatch: pytest.MonkeyPatch) -> Pool:
 
     monkeypatch.setattr(named, "get", without_mnist)
     monkeypatch.setattr(effort, "QUICK_ROUNDS", 3)
-    return sources.pool_of(Setting(quick=True))
+    return pools.pool_of(Setting(quick=True))
 
 
 def test_equation_10_alone_gives_the_papers_epsilon() -> None:
@@ -121,9 +121,9 @@ def test_votes_are_kept_and_found_again(
 
 
 def test_components_come_from_public_rows_alone(digits: Pool) -> None:
-    one, public = paid.components(digits)
+    one, public = private_rounds.components(digits)
     moved = Pool(**{**vars(digits), "X": digits.X[::-1].copy()})
-    other, same = paid.components(moved)
+    other, same = private_rounds.components(moved)
     np.testing.assert_array_equal(public, same)
     np.testing.assert_allclose(one, other[::-1], atol=1e-5)
     lengths = np.sum(public.astype(np.float64) ** 2, axis=1)
@@ -131,9 +131,9 @@ def test_components_come_from_public_rows_alone(digits: Pool) -> None:
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("epsilon", paid.EPSILONS)
+@pytest.mark.parametrize("epsilon", private_rounds.EPSILONS)
 def test_rounds_and_votes_stay_within_the_budget(method: str, epsilon: float) -> None:
-    spent, sigma, z = paid._prices(paid.Row(method, 0, 50, epsilon))  # type: ignore[arg-type]
+    spent, sigma, z = private_rounds._prices(private_rounds.Row(method, 0, 50, epsilon))  # type: ignore[arg-type]
     assert 0.98 * epsilon < spent <= epsilon
     assert sigma is not None
     assert (z is None) == (method == "conventional")
@@ -153,8 +153,8 @@ def test_the_road_on_digits(
     digits: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, experiment: object
 ) -> None:
     monkeypatch.setattr(labelling, "COPIES", 5)
-    monkeypatch.setattr(paid, "TEACHERS", (3, 6))
-    monkeypatch.setattr(paid, "ROUNDS", 3)
+    monkeypatch.setattr(private_rounds, "TEACHERS", (3, 6))
+    monkeypatch.setattr(private_rounds, "ROUNDS", 3)
     table = experiment.run(Setting(cache=tmp_path, quick=True))  # type: ignore[attr-defined]
     assert table.rows
     assert "digits" in table.title
@@ -167,5 +167,5 @@ def test_means_and_deviations() -> None:
 
 
 def test_a_canary_refutes_learning_together_without_noise_and_only_that() -> None:
-    assert marked.audit(marked.World("ttac"), 40, Setting()).exceeded
-    assert not marked.audit(marked.World("conventional"), 20, Setting()).exceeded
+    assert canary.audit(canary.World("ttac"), 40, Setting()).exceeded
+    assert not canary.audit(canary.World("conventional"), 20, Setting()).exceeded

@@ -1,11 +1,11 @@
 """Experiments of the paper "Individualized PATE" (Boenisch et al., PoPETs 2023)."""
 
-from ballotine_reproduction.individualized.bias_tables import table6, table10, table11
+from ballotine_reproduction.individualized.class_budget_tables import table6, table10, table11
 from ballotine_reproduction.individualized.figures import figure1, figure2
-from ballotine_reproduction.individualized.splits import table5, table7
+from ballotine_reproduction.individualized.influence import figure3
 from ballotine_reproduction.individualized.students import table8, table9
 from ballotine_reproduction.individualized.three_groups import table1
-from ballotine_reproduction.individualized.tuning import figure3
+from ballotine_reproduction.individualized.two_groups import table5, table7
 from ballotine_reproduction.table import Experiment
 
 _PAPER = "individualized"

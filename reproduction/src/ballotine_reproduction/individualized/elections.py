@@ -21,7 +21,7 @@ from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Tallies
 from ballotine.voting.individual import Plan, Scheme, Upsampling, Vanishing, Weighting
 from ballotine.voting.individual.setting import scaled
 from ballotine_reproduction.individualized.layout import Allocation, Layout
-from ballotine_reproduction.individualized.sources import Pool
+from ballotine_reproduction.individualized.sets import Pool
 
 DELTA = 1e-5
 Ballots: TypeAlias = npt.NDArray[np.uint8]

@@ -9,10 +9,10 @@ import numpy as np
 
 from ballotine.data.named.fetch import data_folder
 from ballotine.errors import DataError
-from ballotine_reproduction.individualized import teaching
+from ballotine_reproduction.individualized.ballots import cast_ballots
 from ballotine_reproduction.individualized.elections import Ensemble
 from ballotine_reproduction.individualized.layout import Layout
-from ballotine_reproduction.individualized.sources import (
+from ballotine_reproduction.individualized.sets import (
     MNIST,
     QUICK_PUBLIC,
     TEACHERS,
@@ -51,7 +51,7 @@ def fresh(setting: Setting, pool: Pool, layout: Layout) -> Source:
         for seed in seeds_of(setting):
             private, public, _ = pool.split(seed)
             deal = layout.deal(private, TEACHERS, seed)
-            ballots = teaching.ballots(setting, pool, deal.shares, public, seed)
+            ballots = cast_ballots(setting, pool, deal.shares, public, seed)
             yield Ensemble.of(ballots, public, deal, pool)
 
     return Source(f"fresh {pool.teacher}", True, each())

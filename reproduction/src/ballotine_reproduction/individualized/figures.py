@@ -12,13 +12,13 @@ import numpy as np
 from ballotine.progress import Advance
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.charts import Line, chart, level
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import (
     PAPER_ORDERS,
     WAYS,
     paper_costs,
 )
-from ballotine_reproduction.individualized.charts import Line, chart, level
 from ballotine_reproduction.individualized.elections import (
     DELTA,
     Election,
@@ -32,7 +32,6 @@ from ballotine_reproduction.individualized.elections import (
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import LOW, SHARES
-from ballotine_reproduction.individualized.splits import MNIST_NOTES, budgets_of
 from ballotine_reproduction.individualized.summary import (
     COLUMNS,
     NOTES,
@@ -43,6 +42,7 @@ from ballotine_reproduction.individualized.summary import (
     notes,
     votings_of,
 )
+from ballotine_reproduction.individualized.two_groups import MNIST_NOTES, budgets_of
 from ballotine_reproduction.table import Cell, Setting, Table
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class History:
 
 def figure1(setting: Setting) -> Table:
     """Privacy cost of the first 2,000 labels: standard against upsampling."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     histories = {name: History() for name in reported.FIGURE1}
     for seed, ensemble in enumerate(fresh(setting, pool, QUARTERS).ensembles):
         with setting.progress.stage(f"votes, seed {seed}", votings_of(setting)) as advance:
@@ -148,7 +148,7 @@ def _cost_chart(histories: dict[str, History], name_of_set: str) -> go.Figure:
 
 def figure2(setting: Setting) -> Table:
     """Labels against the ratio of budgets, weighted with the groups' sizes."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     cells: Cells = {}
     votings = votings_of(setting)
     for seed, ensemble in enumerate(fresh(setting, pool, QUARTERS).ensembles):

@@ -10,15 +10,15 @@ import numpy as np
 
 from ballotine.models import seeded_clone
 from ballotine.types import FloatArray, IntArray
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import WAYS
 from ballotine_reproduction.individualized.elections import Ensemble, Method
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import HIGHER, SHARES, Split
-from ballotine_reproduction.individualized.sources import Pool, seeds_of
-from ballotine_reproduction.individualized.splits import BASELINES, METHODS, budgets_of
+from ballotine_reproduction.individualized.sets import Pool, seeds_of
 from ballotine_reproduction.individualized.summary import COLUMNS, NOTES, VOTINGS, interval, notes
+from ballotine_reproduction.individualized.two_groups import BASELINES, METHODS, budgets_of
 from ballotine_reproduction.table import Cell, Setting, Table
 
 COMPARED: dict[str, Method] = {
@@ -91,12 +91,12 @@ def panels(setting: Setting, pool: Pool) -> Iterator[Panel]:
 
 def table8(setting: Setting) -> Table:
     """Students on MNIST by method and budget split."""
-    return _table("Table 8", sources.mnist(setting), setting, reported.TABLE8)
+    return _table("Table 8", sets.mnist(setting), setting, reported.TABLE8)
 
 
 def table9(setting: Setting) -> Table:
     """Students on Adult by method and budget split."""
-    return _table("Table 9", sources.adult(setting), setting, reported.TABLE9)
+    return _table("Table 9", sets.adult(setting), setting, reported.TABLE9)
 
 
 def _table(name: str, pool: Pool, setting: Setting, printed: reported.Students) -> Table:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import (
     PAPER_ORDERS,
     Count,
@@ -30,7 +30,6 @@ from ballotine_reproduction.individualized.elections import (
 )
 from ballotine_reproduction.individualized.ensembles import SAVED_NOTE, Source, fresh, saved
 from ballotine_reproduction.individualized.layout import THIRDS
-from ballotine_reproduction.individualized.splits import METHOD_NOTES, MNIST_NOTES
 from ballotine_reproduction.individualized.summary import (
     COLUMNS,
     NOTES,
@@ -40,6 +39,7 @@ from ballotine_reproduction.individualized.summary import (
     notes,
     votings_of,
 )
+from ballotine_reproduction.individualized.two_groups import METHOD_NOTES, MNIST_NOTES
 from ballotine_reproduction.table import Cell, Setting, Table
 
 SPLITS: dict[str, FloatArray] = {
@@ -80,7 +80,7 @@ class ByRank:
 
 def table1(setting: Setting) -> Table:
     """Labels and their accuracy for three groups on MNIST."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     found = [fresh(setting, pool, THIRDS)]
     remembered = saved(setting, THIRDS)
     if remembered is not None:

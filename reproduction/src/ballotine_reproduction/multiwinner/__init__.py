@@ -5,13 +5,13 @@ the shape of its tables and figures that is reproduced, not their numbers.
 """
 
 from ballotine_reproduction.multiwinner.answered import answered
-from ballotine_reproduction.multiwinner.budgets import table10
+from ballotine_reproduction.multiwinner.by_budget import table10
+from ballotine_reproduction.multiwinner.by_clipping import figure12, figure13
 from ballotine_reproduction.multiwinner.by_labels import figure7, table5, table6
-from ballotine_reproduction.multiwinner.clipping import figure12, figure13
+from ballotine_reproduction.multiwinner.by_noise import figure1, figure8, figure14, figure15
+from ballotine_reproduction.multiwinner.by_tau import table8
 from ballotine_reproduction.multiwinner.dependencies import table4
 from ballotine_reproduction.multiwinner.gaps import figure9, figure10, figure11
-from ballotine_reproduction.multiwinner.noise import figure1, figure8, figure14, figure15
-from ballotine_reproduction.multiwinner.powerset_tau import table8
 from ballotine_reproduction.multiwinner.simulated import figure3, figure4
 from ballotine_reproduction.table import Experiment
 

@@ -11,7 +11,7 @@ from ballotine.metrics import MultiLabelScores
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.multilabel import Norm
 from ballotine.voting.multilabel.ballots import UNCLIPPED, Clipping, LabelTallies, SubsetTallies
-from ballotine_reproduction.multiwinner.budget import affordable, repeatable
+from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
 from ballotine_reproduction.multiwinner.elections import Election
 from ballotine_reproduction.multiwinner.summary import counted, judge
 from ballotine_reproduction.multiwinner.votes import LabelVotes, SetVotes, Votes

@@ -14,7 +14,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     mean_scores,
     powerset,
 )
-from ballotine_reproduction.multiwinner.budget import BUDGET
+from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from ballotine.metrics import MultiLabelScores
-from ballotine_reproduction.multiwinner import printed
+from ballotine_reproduction.multiwinner import reported
 from ballotine_reproduction.multiwinner.accounts import (
     Afforded,
     Rule,
@@ -19,7 +19,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     mean_scores,
     powerset,
 )
-from ballotine_reproduction.multiwinner.budget import BUDGET
+from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import elections
 from ballotine_reproduction.multiwinner.plots import MODES, Line, chart
 from ballotine_reproduction.multiwinner.sets import SCENE, TMC2007, YEAST, Profile, profiles
@@ -61,7 +61,7 @@ class Compared:
 
     def row(self) -> tuple[Cell, ...]:
         """What a table says about it, the printed numbers last."""
-        found = printed.BY_LABELS.get(self.profile.stands_for, {})
+        found = reported.BY_LABELS.get(self.profile.stands_for, {})
         queries, sigma = found.get((self.mechanism, self.labels), (None, None))
         cells = (*count_cells(self.counts, self.pool), *judged(self.scores))
         head = (self.profile.title, self.labels, self.mechanism, self.sigma)

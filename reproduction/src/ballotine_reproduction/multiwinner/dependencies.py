@@ -20,7 +20,7 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 from ballotine.voting.multilabel.ballots import LabelTallies
 from ballotine.voting.multilabel.binary import BinaryVoting
 from ballotine.voting.multilabel.dependencies import Dependencies
-from ballotine_reproduction.multiwinner.budget import affordable, repeatable
+from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.orders import ORDERS
 from ballotine_reproduction.multiwinner.sets import TMC2007, Family, profiles

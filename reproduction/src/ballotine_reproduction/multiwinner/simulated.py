@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ballotine.privacy.guarantee import Budget
 from ballotine.voting.multilabel.ballots import UNCLIPPED, ByteArray, LabelTallies, SubsetTallies
-from ballotine_reproduction.multiwinner.budget import BUDGET, repeatable
+from ballotine_reproduction.multiwinner.affordable import BUDGET, repeatable
 from ballotine_reproduction.multiwinner.elections import TEACHERS
 from ballotine_reproduction.multiwinner.plots import MODES, Line, chart
 from ballotine_reproduction.multiwinner.summary import ACCOUNTS, Spread

@@ -26,7 +26,7 @@ from ballotine.types import IntArray
 from ballotine.types import Matrix as Rows
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
 from ballotine_reproduction.patepp.methods import CHOICE
-from ballotine_reproduction.patepp.sources import Pool, pool_of, seeds_of
+from ballotine_reproduction.patepp.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.table1 import spread
 

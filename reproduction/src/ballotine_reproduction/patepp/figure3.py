@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ballotine.types import FloatArray
-from ballotine_reproduction.individualized.charts import Line, chart, level
+from ballotine_reproduction.charts import Line, chart, level
 from ballotine_reproduction.patepp import reported
 from ballotine_reproduction.patepp.labelling import answered
 from ballotine_reproduction.patepp.methods import case
 from ballotine_reproduction.patepp.notes import schedule_note
-from ballotine_reproduction.patepp.running import results
-from ballotine_reproduction.patepp.sources import pool_of, seeds_of
+from ballotine_reproduction.patepp.pools import pool_of, seeds_of
+from ballotine_reproduction.patepp.trainings import results
 from ballotine_reproduction.table import Cell, Setting, Table
 
 COLUMNS = (

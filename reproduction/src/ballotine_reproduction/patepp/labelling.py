@@ -11,8 +11,8 @@ from ballotine.privacy import conversion
 from ballotine.privacy.plan import epsilon_of
 from ballotine.types import ABSTAIN, FloatArray, IntArray, Matrix
 from ballotine.voting import ConfidentGNMax, Tallies
-from ballotine_reproduction.patepp.sources import Pool
-from ballotine_reproduction.patepp.teaching import CLASSES
+from ballotine_reproduction.patepp.ensemble import CLASSES
+from ballotine_reproduction.patepp.pools import Pool
 
 DELTA = 1e-5
 ANSWERS = 2_200

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ballotine_reproduction.individualized.charts import Line, chart
+from ballotine_reproduction.charts import Line, chart
 from ballotine_reproduction.patepp import reported
 from ballotine_reproduction.patepp.methods import case
 from ballotine_reproduction.patepp.notes import schedule_note
-from ballotine_reproduction.patepp.running import Result, results
-from ballotine_reproduction.patepp.sources import pool_of, seeds_of
+from ballotine_reproduction.patepp.pools import pool_of, seeds_of
+from ballotine_reproduction.patepp.trainings import Result, results
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.table1 import spread
 

@@ -16,7 +16,7 @@ from ballotine.students.neural import (
     SemiSupervisedGAN,
     Supervised,
 )
-from ballotine_reproduction.patepp.sources import Pool
+from ballotine_reproduction.patepp.pools import Pool
 
 BETA = 0.2
 """The paper's noise rate in its Table I."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ballotine_reproduction.patepp.methods import CHOICE
 from ballotine_reproduction.patepp.notes import schedule_note
-from ballotine_reproduction.patepp.sources import pool_of
+from ballotine_reproduction.patepp.pools import pool_of
 from ballotine_reproduction.patepp.table1 import COLUMNS, level_notes, students
 from ballotine_reproduction.table import Setting, Table
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ballotine.voting import Tallies
 from ballotine_reproduction.patepp import reported
+from ballotine_reproduction.patepp.ensemble import CLASSES, teacher
 from ballotine_reproduction.patepp.labelling import (
     DELTA,
     LEVELS,
@@ -16,9 +17,8 @@ from ballotine_reproduction.patepp.labelling import (
 )
 from ballotine_reproduction.patepp.methods import METHODS, case
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
-from ballotine_reproduction.patepp.running import accuracies
-from ballotine_reproduction.patepp.sources import Pool, pool_of, seeds_of
-from ballotine_reproduction.patepp.teaching import CLASSES, teacher
+from ballotine_reproduction.patepp.pools import Pool, pool_of, seeds_of
+from ballotine_reproduction.patepp.trainings import accuracies
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.table1 import spread
 

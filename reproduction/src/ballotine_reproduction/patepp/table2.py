@@ -7,8 +7,8 @@ import numpy as np
 from ballotine_reproduction.patepp import reported
 from ballotine_reproduction.patepp.methods import Case
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
-from ballotine_reproduction.patepp.running import accuracies
-from ballotine_reproduction.patepp.sources import pool_of, seeds_of
+from ballotine_reproduction.patepp.pools import pool_of, seeds_of
+from ballotine_reproduction.patepp.trainings import accuracies
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.table1 import spread
 

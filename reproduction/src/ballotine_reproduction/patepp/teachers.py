@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 
 from ballotine.neural import TorchClassifier
 from ballotine.types import IntArray
-from ballotine_reproduction.patepp import teaching
-from ballotine_reproduction.patepp.teaching import CLASSES, SHAPE, TEACHERS, images_of, votes
+from ballotine_reproduction.patepp import ensemble
+from ballotine_reproduction.patepp.ensemble import CLASSES, SHAPE, TEACHERS, images_of, votes
 from ballotine_reproduction.table import Cell, Setting, Table
 
 COMPARED = 12
@@ -44,8 +44,8 @@ def teachers(setting: Setting) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for name, kind in KINDS.items():
         rows.append(_row(setting, name, kind(), images.X, images.y, asked, truth))
-    seen = teaching.features(images)
-    used = teaching.teacher(), seen.transform(images.X), images.y, seen.transform(asked)
+    seen = ensemble.features(images)
+    used = ensemble.teacher(), seen.transform(images.X), images.y, seen.transform(asked)
     rows.append(_row(setting, "SVM on patches", *used, truth))
     title = f"Teachers of 240 images each ({images.title})"
     notes = (
@@ -58,7 +58,7 @@ def teachers(setting: Setting) -> Table:
 
 def _quick(setting: Setting) -> Table:
     """Digits: the road, not the numbers."""
-    from ballotine_reproduction.patepp.sources import QUICK_NOTE, digits
+    from ballotine_reproduction.patepp.pools import QUICK_NOTE, digits
 
     pool = digits()
     half = len(pool.X) // 2

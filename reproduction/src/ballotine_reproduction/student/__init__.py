@@ -9,13 +9,13 @@ EXPERIMENTS: tuple[Experiment, ...] = (
         _PAPER,
         "labels",
         "students of several labels against DP-SGD",
-        later(f"{__name__}.several", "several_labels"),
+        later(f"{__name__}.several_labels", "several_labels"),
     ),
     Experiment(
         _PAPER,
         "dpsgd",
         "students of one label against DP-SGD: Adult, MNIST",
-        later(f"{__name__}.single", "single_label"),
+        later(f"{__name__}.one_label", "single_label"),
     ),
     Experiment(
         _PAPER,

@@ -25,7 +25,7 @@ from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, make_module
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import FloatArray, IntArray, Matrix
-from ballotine_reproduction.student.accounting import Course, Relation, Steps, epsilon, noise_for
+from ballotine_reproduction.student.dpsgd_cost import Course, Relation, Steps, epsilon, noise_for
 
 MISSING = "DP-SGD needs the optional part: pip install 'ballotine-reproduction[dpsgd]'"
 MOMENTUM = 0.9

@@ -12,7 +12,7 @@ from ballotine.metrics import score
 from ballotine.students import fit_label_students
 from ballotine.students.fitting import fit_student
 from ballotine_reproduction.individualized.summary import interval
-from ballotine_reproduction.student import small, trials
+from ballotine_reproduction.student import small_sets, trials
 from ballotine_reproduction.student.menu import (
     DEFAULT,
     MENU,
@@ -22,7 +22,7 @@ from ballotine_reproduction.student.menu import (
     Entry,
     Values,
 )
-from ballotine_reproduction.student.summary import EXACT, EXPERIMENT, STRICT, spread
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, STRICT, spread
 from ballotine_reproduction.student.trials import Case, Kind, Trial
 from ballotine_reproduction.table import Cell, Setting, Table
 
@@ -63,7 +63,7 @@ _CHOSEN = (
 )
 _ANSWERS = (
     "Adult: Confident-GNMax of `student dpsgd`; several labels: Binary voting of `student labels`; "
-    f"digits and breast cancer: GNMax, {small.TEACHER} teachers with 20 and 10 records"
+    f"digits and breast cancer: GNMax, {small_sets.TEACHER} teachers with 20 and 10 records"
 )
 
 
@@ -148,7 +148,7 @@ def judge(entry: Entry, setting: Values, trial: Trial, quick: bool = False) -> J
 
 
 def _cases(setting: Setting) -> Iterator[Case]:
-    yield from small.small_tables(setting)
+    yield from small_sets.small_tables(setting)
     if not setting.quick:
         yield from trials.adult(setting)
     yield from trials.several(setting)

@@ -11,14 +11,19 @@ import numpy as np
 from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
 from ballotine.types import FloatArray, IntArray, Matrix
-from ballotine_reproduction.individualized import sources
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.students import panels
 from ballotine_reproduction.multiwinner.accounts import binary
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, YEAST, profiles
-from ballotine_reproduction.student.answers import queries_for
-from ballotine_reproduction.student.rows import Encoder, Repetition, public_standard, repetitions
+from ballotine_reproduction.student.label_students import queries_for
+from ballotine_reproduction.student.repetitions import (
+    Encoder,
+    Repetition,
+    public_standard,
+    repetitions,
+)
 from ballotine_reproduction.table import Setting
 
 Kind = Literal["tables", "several labels"]
@@ -82,7 +87,7 @@ class Case:
 
 def adult(setting: Setting) -> list[Case]:
     """Confident-GNMax on Adult as in `student dpsgd`: few labels (strict) and many (exact)."""
-    pool = sources.adult(setting)
+    pool = sets.adult(setting)
     budgets: FloatArray = np.full(len(QUARTERS.edges), TABLE_BUDGET.epsilon)
     found: dict[str, list[Trial]] = {way: [] for way in WAYS}
     for panel in panels(replace(setting, seeds=setting.seeds + 1), pool):

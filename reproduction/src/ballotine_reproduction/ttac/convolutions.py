@@ -7,10 +7,10 @@ from dataclasses import replace
 from ballotine.teachers.ttac import Method, Together
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.effort import settings_of
+from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
 from ballotine_reproduction.ttac.figure2 import accuracies, plurality
-from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
+from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
 
 NETWORK = "small-cnn"
 STEP_SIZE = 0.05

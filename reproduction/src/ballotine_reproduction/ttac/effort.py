@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ballotine.teachers.ttac import Method, Together
 from ballotine_reproduction.table import Setting
-from ballotine_reproduction.ttac.sources import Pool, one_hidden_layer
+from ballotine_reproduction.ttac.pools import Pool, one_hidden_layer
 
 STEP_SIZES: dict[Method, float] = {"ttac": 0.2, "averaging": 0.4, "conventional": 0.4}
 ROUNDS = 100

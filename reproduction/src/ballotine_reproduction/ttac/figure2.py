@@ -6,12 +6,12 @@ import numpy as np
 
 from ballotine.teachers.ttac import Method
 from ballotine.types import IntArray
-from ballotine_reproduction.individualized.charts import Line, chart
+from ballotine_reproduction.charts import Line, chart
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac import labelling, reported
-from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
+from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
 
 SIMILARITIES = (0, 1, 10, 100)
 GAMMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)

@@ -17,7 +17,7 @@ from ballotine.privacy.plan import epsilon_of
 from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine.voting import LNMax
 from ballotine.voting.tally import Tallies
-from ballotine_reproduction.ttac.sources import Pool, centred, one_hidden_layer, uncentred
+from ballotine_reproduction.ttac.pools import Pool, centred, one_hidden_layer, uncentred
 
 DELTA = 1e-5
 MOMENTS = np.arange(1, 9)

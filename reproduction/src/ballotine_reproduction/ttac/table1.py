@@ -11,8 +11,8 @@ from ballotine.types import IntArray
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac import labelling, reported
 from ballotine_reproduction.ttac.effort import LONGER
-from ballotine_reproduction.ttac.sources import TEACHERS, Pool, pool_of, seeds_of
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.pools import TEACHERS, Pool, pool_of, seeds_of
 
 NAMES: dict[tuple[Method, int], str] = {
     ("conventional", 1): "conventional",

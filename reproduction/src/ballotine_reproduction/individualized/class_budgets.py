@@ -15,11 +15,12 @@ import numpy as np
 from ballotine.models import seeded_clone
 from ballotine.types import IntArray
 from ballotine.voting.individual import Plan, Upsampling
-from ballotine_reproduction.individualized import sources, teaching
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.accounting import WAYS
+from ballotine_reproduction.individualized.ballots import cast_ballots
 from ballotine_reproduction.individualized.elections import DELTA, Ballots, Election
 from ballotine_reproduction.individualized.reported import BIAS_SHARES, HIGHER, LOW, Split
-from ballotine_reproduction.individualized.sources import TEACHERS, Pool, seeds_of
+from ballotine_reproduction.individualized.sets import TEACHERS, Pool, seeds_of
 from ballotine_reproduction.individualized.summary import VOTINGS, votings_of
 from ballotine_reproduction.table import Setting
 
@@ -59,7 +60,7 @@ class Panel:
 
 def measure(setting: Setting, students: bool = False) -> tuple[Pool, dict[Split | None, Measured]]:
     """Measure every split of the tables; None is the baseline without higher budgets."""
-    pool = sources.adult(setting)
+    pool = sets.adult(setting)
     shares = BIAS_SHARES[1::2] if setting.quick else BIAS_SHARES
     higher = HIGHER[1:2] if setting.quick else HIGHER
     splits: list[Split | None] = [None, *((high, share) for high in higher for share in shares)]
@@ -104,7 +105,7 @@ def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> Pane
     plan = scheme.plan(records, TEACHERS, pool.mechanism, pool.classes, DELTA)
     deal = plan.deal(groups, f"{split} {seed}".encode())
     shares = [private[share] for share in deal.shares]
-    ballots = teaching.ballots(setting, pool, shares, np.concatenate([public, test]), seed)
+    ballots = cast_ballots(setting, pool, shares, np.concatenate([public, test]), seed)
     return Panel(pool, plan, public, test, ballots[: public.size], ballots[public.size :])
 
 

@@ -9,15 +9,20 @@ import numpy as np
 
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import Matrix as Features
-from ballotine_reproduction.individualized import sources
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.sources import QUICK_SEEDS, TEACHERS, Pool
+from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, Pool
 from ballotine_reproduction.individualized.students import Panel, panels
 from ballotine_reproduction.student import dpsgd
 from ballotine_reproduction.student.dpsgd import Recipe
-from ballotine_reproduction.student.rows import Encoder, Rows, public_components, public_standard
-from ballotine_reproduction.student.summary import EXACT, EXPERIMENT, RELATION, STRICT, spread
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT, spread
+from ballotine_reproduction.student.repetitions import (
+    Encoder,
+    Rows,
+    public_components,
+    public_standard,
+)
 from ballotine_reproduction.table import Cell, Setting, Table
 
 EPSILONS = (1.0, 2.0, 4.0)
@@ -70,8 +75,8 @@ def single_label(setting: Setting) -> Table:
     """Ceiling, DP-SGD and students of Confident-GNMax at the same (ε, δ)."""
     dpsgd.require()
     cases = [
-        Case(sources.adult(setting), public_standard),
-        Case(sources.mnist(setting), public_components),
+        Case(sets.adult(setting), public_standard),
+        Case(sets.mnist(setting), public_components),
     ]
     rows: list[tuple[Cell, ...]] = []
     for case in cases:

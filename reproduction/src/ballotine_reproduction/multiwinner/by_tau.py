@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ballotine.privacy.powerset import allowed_subsets
-from ballotine_reproduction.multiwinner import printed
+from ballotine_reproduction.multiwinner import reported
 from ballotine_reproduction.multiwinner.accounts import afforded, count_cells, powerset
-from ballotine_reproduction.multiwinner.budget import BUDGET
+from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.sets import SCENE, TMC2007, YEAST, Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (
@@ -68,6 +68,6 @@ def _row(profile: Profile, chosen: list[Election], sigma: float, tau: int) -> tu
     votes = [powerset(tau)(election) for election in chosen]
     counts = [afforded(each, sigma, BUDGET) for each in votes]
     scores = [judge(e, v, sigma) for e, v in zip(chosen, votes, strict=True)]
-    queries = printed.POWERSET_TAU.get((labels, tau)) if profile is TMC2007 else None
+    queries = reported.POWERSET_TAU.get((labels, tau)) if profile is TMC2007 else None
     head = (profile.title, labels, tau, allowed_subsets(labels, tau), sigma)
     return (*head, *count_cells(counts, pool), *judged(scores), queries)

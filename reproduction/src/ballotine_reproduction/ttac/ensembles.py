@@ -17,7 +17,7 @@ from ballotine.teachers.ttac import Method, Together, TtacTrainer
 from ballotine.types import IntArray
 from ballotine_reproduction.table import Setting
 from ballotine_reproduction.ttac.effort import settings_of
-from ballotine_reproduction.ttac.sources import TEACHERS, Pool
+from ballotine_reproduction.ttac.pools import TEACHERS, Pool
 
 CLASSES = 10
 FORMAT = b"ballotine/experiments/ttac/1\0"

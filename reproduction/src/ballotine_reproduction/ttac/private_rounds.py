@@ -29,7 +29,7 @@ from ballotine.voting import GNMax
 from ballotine.voting.tally import Tallies
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.labelling import CLASSES, DELTA, asked
-from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
+from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import spread
 
 TEACHERS = (10, 50, 250)

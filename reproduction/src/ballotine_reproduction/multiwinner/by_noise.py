@@ -16,7 +16,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     clipped,
     powerset,
 )
-from ballotine_reproduction.multiwinner.budget import BUDGET
+from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.plots import Line, chart
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles

@@ -14,7 +14,8 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 from ballotine.voting.individual import Vanishing
 from ballotine.voting.individual.convert import epsilons
 from ballotine.voting.individual.setting import scaled
-from ballotine_reproduction.individualized import sources
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.accounting import (
     FIXED_ORDERS,
     PAPER_ORDERS,
@@ -23,7 +24,6 @@ from ballotine_reproduction.individualized.accounting import (
     exact_costs,
     paper_costs,
 )
-from ballotine_reproduction.individualized.charts import Line, chart
 from ballotine_reproduction.individualized.elections import (
     DELTA,
     Election,
@@ -34,8 +34,8 @@ from ballotine_reproduction.individualized.elections import (
 )
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.splits import MNIST_NOTES
 from ballotine_reproduction.individualized.summary import interval, notes
+from ballotine_reproduction.individualized.two_groups import MNIST_NOTES
 from ballotine_reproduction.table import Cell, Setting, Table
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class Ratios:
 
 def figure3(setting: Setting) -> Table:
     """Ratios of costs for ratios of influence, over 4,000 votings."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     found: dict[tuple[str, int], Ratios] = {}
     for seed, ensemble in enumerate(fresh(setting, pool, QUARTERS).ensembles):
         queries = min(MOST_VOTINGS, len(ensemble.truth))

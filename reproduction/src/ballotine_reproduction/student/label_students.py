@@ -14,10 +14,10 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.students import fit_label_students
 from ballotine.types import FloatArray, IntArray
 from ballotine_reproduction.multiwinner.accounts import Rule, binary, clipped, powerset
-from ballotine_reproduction.multiwinner.budget import affordable, repeatable
+from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
 from ballotine_reproduction.multiwinner.sets import Profile
 from ballotine_reproduction.multiwinner.votes import Votes
-from ballotine_reproduction.student.rows import Repetition, Rows
+from ballotine_reproduction.student.repetitions import Repetition, Rows
 
 ACCOUNTS = ("strict", "exact")
 SIGMAS: dict[str, tuple[float, ...]] = {

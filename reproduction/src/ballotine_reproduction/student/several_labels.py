@@ -12,11 +12,11 @@ from ballotine.metrics import MultiLabelScores
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction.multiwinner.elections import QUICK_SEEDS, QUICK_TEACHERS, TEACHERS
 from ballotine_reproduction.multiwinner.sets import TMC2007, YEAST, Profile, profiles
-from ballotine_reproduction.student import answers, dpsgd, reported
-from ballotine_reproduction.student.answers import ACCOUNTS, MANY_SIGMAS, SIGMAS, Taught
+from ballotine_reproduction.student import dpsgd, label_students, reported
 from ballotine_reproduction.student.dpsgd import Recipe
-from ballotine_reproduction.student.rows import COMPONENTS, Repetition, repetitions
-from ballotine_reproduction.student.summary import EXACT, EXPERIMENT, RELATION, STRICT, spread
+from ballotine_reproduction.student.label_students import ACCOUNTS, MANY_SIGMAS, SIGMAS, Taught
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT, spread
+from ballotine_reproduction.student.repetitions import COMPONENTS, Repetition, repetitions
 from ballotine_reproduction.table import Cell, Setting, Table
 
 DELTA = 1e-5
@@ -132,7 +132,7 @@ def students(
 ) -> list[Found]:
     """Students of every mechanism and account, noise and strength chosen on the spare seed."""
     found = []
-    rules = answers.rules(profile)
+    rules = label_students.rules(profile)
     many = spare.election.teachers == MANY.get(profile.name)
     if many:
         rules = {name: rules[name] for name in AGREEING}
@@ -142,11 +142,11 @@ def students(
             trial = rule(spare.election)
             sigmas = MANY_SIGMAS if many else SIGMAS[name]
             title = f"{name}, {spare.election.teachers} teachers" if many else name
-            tried = sigmas[: answers.QUICK_SIGMAS if setting.quick else None]
+            tried = sigmas[: label_students.QUICK_SIGMAS if setting.quick else None]
             for account in ACCOUNTS:
-                choice = answers.choose(spare, trial, tried, budget, account)
+                choice = label_students.choose(spare, trial, tried, budget, account)
                 taught = [
-                    answers.teach(r, v, choice, budget, account)
+                    label_students.teach(r, v, choice, budget, account)
                     for r, v in zip(held, votes, strict=True)
                 ]
                 scores = [each.scores for each in taught]
@@ -161,7 +161,9 @@ def _ceiling(held: Sequence[Repetition]) -> Found:
     for each in held:
         # The private rows in the place of asked ones, their labels in the place of answers.
         rows = replace(each.rows, X_public=each.rows.X)
-        scores.append(answers.judged(rows, answers.fitted(rows, each.rows.y, CEILING)))
+        scores.append(
+            label_students.judged(rows, label_students.fitted(rows, each.rows.y, CEILING))
+        )
     return Found("non-private", "–", "–", scores)
 
 
@@ -171,7 +173,7 @@ def _private(
     rows = repetition.rows
     outputs = rows.y.shape[1]
     trained = dpsgd.train(recipe, rows.X, rows.y, outputs, budget, repetition.seed)
-    return answers.judged(rows, trained.predict_proba(rows.X_test)), trained
+    return label_students.judged(rows, trained.predict_proba(rows.X_test)), trained
 
 
 def _fitting(recipe: Recipe, spare: Repetition, setting: Setting) -> Recipe:

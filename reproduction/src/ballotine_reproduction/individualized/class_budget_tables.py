@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ballotine_reproduction.individualized import reported
 from ballotine_reproduction.individualized.accounting import WAYS
-from ballotine_reproduction.individualized.bias import ByClass, measure
+from ballotine_reproduction.individualized.class_budgets import ByClass, measure
 from ballotine_reproduction.individualized.reported import Split
 from ballotine_reproduction.individualized.summary import COLUMNS, NOTES, interval, notes
 from ballotine_reproduction.table import Cell, Setting, Table

@@ -20,7 +20,7 @@ from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
 from ballotine_reproduction.patepp.labelling import Answered, answered
 from ballotine_reproduction.patepp.methods import Case, make, on_patches, schedule_of
-from ballotine_reproduction.patepp.sources import Pool
+from ballotine_reproduction.patepp.pools import Pool
 from ballotine_reproduction.table import Setting
 
 FORMAT = "ballotine/experiments/patepp/2"

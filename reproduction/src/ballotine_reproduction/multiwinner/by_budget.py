@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ballotine.privacy.guarantee import Budget
-from ballotine_reproduction.multiwinner import printed
+from ballotine_reproduction.multiwinner import reported
 from ballotine_reproduction.multiwinner.accounts import afforded, binary, count_cells
-from ballotine_reproduction.multiwinner.budget import BUDGET
+from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import Election, elections
 from ballotine_reproduction.multiwinner.plots import MODES, Line, chart
 from ballotine_reproduction.multiwinner.sets import Profile, profiles
@@ -68,7 +68,7 @@ def _answered(
     heads = [e.first_queries(c.strict) for e, c in zip(held, counts, strict=True) if c.strict]
     scores = [judge(head, binary(head), SIGMA) for head in heads]
     metrics = judged(scores) if scores else ("–",) * len(METRICS)
-    number = printed.BY_EPSILON.get(epsilon) if profile.stands_for == "Pascal VOC" else None
+    number = reported.BY_EPSILON.get(epsilon) if profile.stands_for == "Pascal VOC" else None
     cells = (profile.title, epsilon, *count_cells(counts, held[0].queries), *metrics, number)
     spreads = {mode: Spread.of([getattr(c, mode) for c in counts]) for mode in MODES}
     return cells, spreads

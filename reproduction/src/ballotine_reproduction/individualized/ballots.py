@@ -17,7 +17,7 @@ from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.train import TeacherTask, predict_classes, train_teacher
 from ballotine.types import IntArray, Matrix
 from ballotine_reproduction.individualized.elections import Ballots
-from ballotine_reproduction.individualized.sources import Pool
+from ballotine_reproduction.individualized.sets import Pool
 from ballotine_reproduction.table import Setting
 
 BATCH = 10
@@ -32,7 +32,7 @@ class Batch:
     shares: tuple[IntArray, ...]
 
 
-def ballots(
+def cast_ballots(
     setting: Setting, pool: Pool, shares: Sequence[IntArray], asked: IntArray, seed: int
 ) -> Ballots:
     """Every teacher's class for every asked row, shape (asked, teachers).

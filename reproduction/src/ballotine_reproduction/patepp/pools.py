@@ -10,7 +10,7 @@ import numpy as np
 from ballotine.data.named import sets as named
 from ballotine.features import PatchFeatures
 from ballotine.types import IntArray, Matrix
-from ballotine_reproduction.patepp.teaching import CLASSES, TEACHERS, ensemble, images_of
+from ballotine_reproduction.patepp.ensemble import CLASSES, TEACHERS, ensemble, images_of
 from ballotine_reproduction.table import Setting
 
 TEACHERS_NOTE = (

@@ -15,8 +15,8 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
 from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax
-from ballotine_reproduction.individualized.sources import KINDS
-from ballotine_reproduction.student.rows import public_standard
+from ballotine_reproduction.individualized.sets import KINDS
+from ballotine_reproduction.student.repetitions import public_standard
 from ballotine_reproduction.student.trials import Case, Trial
 from ballotine_reproduction.table import Setting
 

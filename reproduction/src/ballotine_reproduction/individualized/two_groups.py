@@ -8,7 +8,7 @@ from math import log
 import numpy as np
 
 from ballotine.types import FloatArray
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.elections import (
     Method,
     balanced_weighting,
@@ -71,7 +71,7 @@ Printed = Mapping[str, Mapping[Split, float]]
 
 def table5(setting: Setting) -> Table:
     """Labels on MNIST by method and budget split."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     found = [fresh(setting, pool, QUARTERS)]
     remembered = saved(setting, QUARTERS)
     if remembered is not None:
@@ -84,7 +84,7 @@ def table5(setting: Setting) -> Table:
 
 def table7(setting: Setting) -> Table:
     """Labels on Adult by method and budget split."""
-    pool = sources.adult(setting)
+    pool = sets.adult(setting)
     found = [fresh(setting, pool, QUARTERS)]
     rows = _rows(setting, found, reported.TABLE7, reported.TABLE7_BASELINE)
     title = f"Table 7: labels by method and budget split ({pool.name})"
