@@ -30,9 +30,9 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     balanced_weighting,
     standard,
     upsampling,
@@ -55,7 +55,7 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-def made(queries: int, classes: int, seed: int = 0) -> Ensemble:
+def made(queries: int, classes: int, seed: int = 0) -> SegmentVotes:
     """250 teachers in four segments and four layers who mostly agree."""
     draw = np.random.default_rng(seed)
     deal = QUARTERS.deal(np.arange(2500), 250, seed)
@@ -64,7 +64,7 @@ def made(queries: int, classes: int, seed: int = 0) -> Ensemble:
     wrong = draw.integers(0, classes, (queries, len(deal.shares)))
     knows = draw.random(wrong.shape) < easy[:, None]
     ballots = np.where(knows, truth[:, None], wrong).astype(np.uint8)
-    return Ensemble(ballots, truth, deal.segment, deal.layer, classes, MECHANISM)
+    return SegmentVotes(ballots, truth, deal.segment, deal.layer, classes, MECHANISM)
 
 
 def epsilon(orders: FloatArray, cost: FloatArray, method: conversion.Method) -> float:
@@ -73,7 +73,7 @@ def epsilon(orders: FloatArray, cost: FloatArray, method: conversion.Method) -> 
         return conversion.epsilon(orders, cost, DELTA, method)[0]
 
 
-def units(election: Election) -> list[tuple[float, Reach, Callable[[int], bool]]]:
+def units(election: GroupElection) -> list[tuple[float, Reach, Callable[[int], bool]]]:
     """Every kind of record: its budget, its reach, and whether its teachers vote on a query."""
     found: list[tuple[float, Reach, Callable[[int], bool]]] = []
     for group in election.plan.groups:
@@ -87,7 +87,7 @@ def units(election: Election) -> list[tuple[float, Reach, Callable[[int], bool]]
 
 
 def slowly(
-    election: Election,
+    election: GroupElection,
     price: Callable[[FloatArray, Reach], FloatArray],
     orders: FloatArray,
     method: conversion.Method,

@@ -22,7 +22,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     mean_scores,
 )
 from ballotine_reproduction.multiwinner.affordable import repeatable
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.sets import MADE_UP, Family
 from ballotine_reproduction.multiwinner.votes import worst_cost
 from ballotine_reproduction.table import Experiment, Setting
@@ -36,7 +36,7 @@ def setting(tmp_path_factory: pytest.TempPathFactory) -> Setting:
 
 
 @pytest.fixture(scope="module")
-def held(setting: Setting) -> list[Election]:
+def held(setting: Setting) -> list[LabelElection]:
     return elections(MADE_UP, setting)
 
 
@@ -101,7 +101,7 @@ def lowered(scores: MultiLabelScores, loss: float) -> MultiLabelScores:
 
 @pytest.mark.parametrize("loss", [0.0, 0.1])
 def test_the_noise_found_is_the_largest_that_keeps_to_the_target(
-    held: list[Election], loss: float
+    held: list[LabelElection], loss: float
 ) -> None:
     votes = [binary(election) for election in held]
     target = lowered(mean_scores(held, votes, None), loss)
@@ -116,7 +116,7 @@ def test_the_noise_found_is_the_largest_that_keeps_to_the_target(
     assert largest_noise(held, votes, lowered(target, -1.0)) == SIGMAS[0]
 
 
-def test_queries_with_dependencies_are_counted_one_by_one(held: list[Election]) -> None:
+def test_queries_with_dependencies_are_counted_one_by_one(held: list[LabelElection]) -> None:
     (family,) = MADE_UP.families
     chosen = [election.of_labels(family.labels) for election in held]
     saving = dependencies.ways(chosen, family)[-1]
@@ -135,7 +135,7 @@ def test_queries_with_dependencies_are_counted_one_by_one(held: list[Election]) 
         assert found == queries
 
 
-def test_asking_everything_counts_as_planned(held: list[Election]) -> None:
+def test_asking_everything_counts_as_planned(held: list[LabelElection]) -> None:
     family = Family(0, (1, 2, 3, 4))
     chosen = [election.of_labels(family.labels) for election in held]
     everything, noisier, _, saving = dependencies.ways(chosen, family)
@@ -151,7 +151,7 @@ def test_asking_everything_counts_as_planned(held: list[Election]) -> None:
 
 def test_how_far_a_dependency_holds() -> None:
     truth = np.array([[0, 0], [0, 1], [0, 0], [1, 1]])
-    election = Election(0, np.zeros((4, 1, 2), dtype=np.float32), truth, ("root", "leaf"))
+    election = LabelElection(0, np.zeros((4, 1, 2), dtype=np.float32), truth, ("root", "leaf"))
     said = dependencies.truth(election)
     assert "Where root is absent" in said
     assert "leaf 66.67%" in said

@@ -11,8 +11,8 @@ from scipy import stats
 from ballotine.metrics import balanced_accuracy
 from ballotine_reproduction.multiwinner.elections import (
     QUICK_TEACHERS,
-    Election,
-    Share,
+    LabelElection,
+    LabelShare,
     elections,
     train,
 )
@@ -27,7 +27,7 @@ def test_a_teacher_votes_for_the_only_class_it_saw() -> None:
     draw = np.random.default_rng(0)
     X = draw.normal(size=(30, 3))
     y = np.column_stack([X[:, 0] > 0, np.zeros(30), np.ones(30)]).astype(np.int64)
-    position, model = train(Share(4, X, y))
+    position, model = train(LabelShare(4, X, y))
     thought = model.predict_proba(X)
     assert position == 4
     assert np.all(thought[:, 1] == 0.0)
@@ -82,7 +82,7 @@ def test_labels_and_queries_are_taken_together_with_their_thresholds() -> None:
     draw = np.random.default_rng(1)
     thought = draw.random((6, 3, 4)).astype(np.float32)
     truth = draw.integers(0, 2, (6, 4))
-    election = Election(0, thought, truth, ("a", "b", "c", "d"), (0.1, 0.9, 0.5, 0.3))
+    election = LabelElection(0, thought, truth, ("a", "b", "c", "d"), (0.1, 0.9, 0.5, 0.3))
     ballots = election.ballots()
     assert np.array_equal(ballots, thought > np.array([0.1, 0.9, 0.5, 0.3]))
     some = election.of_labels((3, 1))

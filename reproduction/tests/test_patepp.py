@@ -27,7 +27,7 @@ from ballotine_reproduction.patepp import (
 from ballotine_reproduction.patepp import choice as choosing
 from ballotine_reproduction.patepp.ensemble import Images
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
-from ballotine_reproduction.patepp.methods import CHOICE, METHODS, Case, case
+from ballotine_reproduction.patepp.methods import CHOICE, METHODS, Training, case
 from ballotine_reproduction.patepp.pools import Pool
 from ballotine_reproduction.patepp.trainings import Result, Watch, results
 from ballotine_reproduction.table import Setting, Table
@@ -307,12 +307,12 @@ def test_figure_3_on_digits(cache: Path) -> None:
 
 
 def test_tables_share_trainings() -> None:
-    assert case("PATE+", "tight", 0) == Case("PATE+", "tight", 0, methods.BETA)
-    assert case("PATE++", "tight", 0) == Case("PATE++", "tight", 0, methods.BETA, 0.318)
+    assert case("PATE+", "tight", 0) == Training("PATE+", "tight", 0, methods.BETA)
+    assert case("PATE++", "tight", 0) == Training("PATE++", "tight", 0, methods.BETA, 0.318)
     assert case("original", "tight", 0).beta is None
 
 
-def result(setting: Setting, pool: Pool, which: Case) -> Result:
+def result(setting: Setting, pool: Pool, which: Training) -> Result:
     (found,) = results(setting, pool, [which])
     return found
 

@@ -29,7 +29,7 @@ from ballotine_reproduction.student import (
 from ballotine_reproduction.student import reported as printed
 from ballotine_reproduction.student.dpsgd_cost import (
     ORDERS,
-    Course,
+    DpsgdPlan,
     Relation,
     Steps,
     cost,
@@ -126,19 +126,19 @@ def test_replacing_lies_between_removing_and_both_in_turn(rate: float, noise: fl
 
 
 def test_steps_of_different_noise_add_up() -> None:
-    course = Course(TENTH, 3, last=0.5)
+    course = DpsgdPlan(TENTH, 3, last=0.5)
     schedule = course.schedule(2.0)
     assert [steps.noise for steps in schedule] == [2.0, 1.5, 1.0]
     assert {(steps.number, steps.rate) for steps in schedule} == {(10, TENTH)}
     loud, quiet = (epsilon((Steps(30, TENTH, z),), 1e-5) for z in (2.0, 1.0))
     assert loud < epsilon(schedule, 1e-5) < quiet
-    assert len(Course(TENTH, 3).schedule(2.0)) == 1
+    assert len(DpsgdPlan(TENTH, 3).schedule(2.0)) == 1
 
 
 @pytest.mark.parametrize("last", [1.0, 0.5])
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(20.0, 1e-5)])
 def test_the_least_noise_for_a_budget(budget: Budget, last: float) -> None:
-    course = Course(TENTH, 4, last)
+    course = DpsgdPlan(TENTH, 4, last)
     noise = noise_for(course, budget)
     assert epsilon(course.schedule(noise), budget.delta) <= budget.epsilon
     assert epsilon(course.schedule(0.99 * noise), budget.delta) > budget.epsilon
@@ -151,9 +151,9 @@ def test_what_cannot_be_is_refused() -> None:
     with pytest.raises(ParameterError, match="relation"):
         cost(Steps(1, 0.1, 1.0), ORDERS, "swap")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="course"):
-        Course(0.1, 1, last=0.0)
+        DpsgdPlan(0.1, 1, last=0.0)
     with pytest.raises(BudgetError):
-        noise_for(Course(1.0, 5000), Budget(1e-6, 1e-5))
+        noise_for(DpsgdPlan(1.0, 5000), Budget(1e-6, 1e-5))
     with pytest.raises(ParameterError, match="positive"):
         dpsgd.Recipe(clip=0.0)
 

@@ -28,9 +28,9 @@ from ballotine_reproduction.student import (
     small_sets,
     trials,
 )
-from ballotine_reproduction.student.menu import DEFAULT, MENU, Entry
+from ballotine_reproduction.student.menu import DEFAULT, MENU, MenuEntry
 from ballotine_reproduction.student.repetitions import repetitions
-from ballotine_reproduction.student.trials import Case, Trial
+from ballotine_reproduction.student.trials import Comparison, Trial
 from ballotine_reproduction.table import Setting
 
 
@@ -44,10 +44,10 @@ def made_trial(seed: int = 0, rows: int = 12, ones: int = 7) -> Trial:
     return Trial(seed, X, given, truth, np.zeros((10, 1)), y_test)
 
 
-def constant(name: str, *values: int) -> Entry:
+def constant(name: str, *values: int) -> MenuEntry:
     """A student that always says the same; its settings are what."""
     made: Any = lambda value: DummyClassifier(strategy="constant", constant=value)  # noqa: E731
-    return Entry(name, made, tuple({"value": value} for value in values))
+    return MenuEntry(name, made, tuple({"value": value} for value in values))
 
 
 def test_answered_rows_and_wrong_answers() -> None:
@@ -65,12 +65,12 @@ def test_answered_rows_and_wrong_answers() -> None:
 def test_answered_rows_come_first_where_not_all_are_given(has: list[bool], most: int) -> None:
     found = np.where(has, 1, -1)
     trial = replace(made_trial(), X=np.zeros((len(has), 1)), answers=found)
-    rows = Entry("", DummyClassifier, most=most).rows(trial)
+    rows = MenuEntry("", DummyClassifier, most=most).rows(trial)
     assert len(rows) == min(most, len(has))
     assert len(set(rows.tolist())) == len(rows)
     assert np.count_nonzero(found[rows] > 0) == min(most, sum(has))
     assert np.all(np.diff(rows) > 0)
-    assert len(Entry("", DummyClassifier).rows(trial)) == len(has)
+    assert len(MenuEntry("", DummyClassifier).rows(trial)) == len(has)
 
 
 def test_networks_take_the_same_number_of_steps() -> None:
@@ -146,8 +146,8 @@ def test_adults_labels_are_those_of_the_other_experiment(
 
 
 def test_the_spare_seed_chooses_one_setting_for_all_cases() -> None:
-    def case(ones: int) -> Case:
-        return Case(
+    def case(ones: int) -> Comparison:
+        return Comparison(
             "tables", "", 1.0, "strict", (made_trial(0, ones=10),), made_trial(1, ones=ones)
         )
 
@@ -163,7 +163,9 @@ def test_the_spare_seed_chooses_one_setting_for_all_cases() -> None:
 def test_who_is_ahead_is_counted_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "MENU", (constant(DEFAULT, 0), constant("other", 1)))
     cases = [
-        Case("tables", name, 2.0, "strict", (made_trial(0, ones=a), made_trial(1, ones=b)), spare)
+        Comparison(
+            "tables", name, 2.0, "strict", (made_trial(0, ones=a), made_trial(1, ones=b)), spare
+        )
         for (name, a, b), spare in zip([("A", 6, 8), ("B", 8, 8)], [made_trial()] * 2, strict=True)
     ]
     table = [dict(zip(kinds.COLUMNS, row, strict=True)) for row in _compared(cases)]
@@ -179,7 +181,7 @@ def test_who_is_ahead_is_counted_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -
     assert {row["AUC"] for row in table} == {None}
 
 
-def _compared(cases: list[Case]) -> list[tuple[Any, ...]]:
+def _compared(cases: list[Comparison]) -> list[tuple[Any, ...]]:
     return kinds.compared("tables", cases, Setting())
 
 

@@ -22,7 +22,7 @@ from ballotine_reproduction.ttac import (
     reported,
 )
 from ballotine_reproduction.ttac.effort import LONGER, STEP_SIZES, settings_of
-from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
 from ballotine_reproduction.ttac.pools import Pool
 from ballotine_reproduction.ttac.table1 import spread
 
@@ -104,7 +104,7 @@ def test_votes_are_kept_and_found_again(
     digits: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(cache=tmp_path, quick=True)
-    which = Ensembles("averaging", 100, 0)
+    which = EnsembleKey("averaging", 100, 0)
     first = ballots(setting, digits, which)
 
     def untrained(*_: object) -> None:
@@ -114,7 +114,7 @@ def test_votes_are_kept_and_found_again(
         patch.setattr(TtacTrainer, "train", untrained)
         np.testing.assert_array_equal(ballots(setting, digits, which), first)
         with pytest.raises(AssertionError, match="trained again"):
-            ballots(setting, digits, Ensembles("averaging", 100, 1))
+            ballots(setting, digits, EnsembleKey("averaging", 100, 1))
     (kept,) = tmp_path.iterdir()
     kept.write_bytes(b"broken")
     np.testing.assert_array_equal(ballots(setting, digits, which), first)
@@ -133,7 +133,7 @@ def test_components_come_from_public_rows_alone(digits: Pool) -> None:
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("epsilon", private_rounds.EPSILONS)
 def test_rounds_and_votes_stay_within_the_budget(method: str, epsilon: float) -> None:
-    spent, sigma, z = private_rounds._prices(private_rounds.Row(method, 0, 50, epsilon))  # type: ignore[arg-type]
+    spent, sigma, z = private_rounds._prices(private_rounds.TaughtRow(method, 0, 50, epsilon))  # type: ignore[arg-type]
     assert 0.98 * epsilon < spent <= epsilon
     assert sigma is not None
     assert (z is None) == (method == "conventional")

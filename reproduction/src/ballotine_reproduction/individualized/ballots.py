@@ -25,7 +25,7 @@ FORMAT = b"ballotine/experiments/individualized/1\0"
 
 
 @dataclass(frozen=True)
-class Batch:
+class TeacherBatch:
     """Teachers that one process trains in one go: their positions and their records."""
 
     first: int
@@ -59,7 +59,8 @@ def _train(
 ) -> Ballots:
     votes = np.empty((len(asked), len(shares)), dtype=np.uint8)
     batches = [
-        Batch(start, tuple(shares[start : start + BATCH])) for start in range(0, len(shares), BATCH)
+        TeacherBatch(start, tuple(shares[start : start + BATCH]))
+        for start in range(0, len(shares), BATCH)
     ]
     work = partial(_teach, pool.estimator, pool.X, pool.y, pool.X[asked], pool.classes, seed)
     stage = f"{pool.name}: teachers, seed {seed}"
@@ -71,7 +72,13 @@ def _train(
 
 
 def _teach(
-    estimator: Any, X: Matrix, y: IntArray, asked: Matrix, classes: int, seed: int, batch: Batch
+    estimator: Any,
+    X: Matrix,
+    y: IntArray,
+    asked: Matrix,
+    classes: int,
+    seed: int,
+    batch: TeacherBatch,
 ) -> tuple[int, Ballots]:
     cast = np.empty((len(asked), len(batch.shares)), dtype=np.uint8)
     for column, share in enumerate(batch.shares):

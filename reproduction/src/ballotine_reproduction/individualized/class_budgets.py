@@ -18,7 +18,7 @@ from ballotine.voting.individual import Plan, Upsampling
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.accounting import WAYS
 from ballotine_reproduction.individualized.ballots import cast_ballots
-from ballotine_reproduction.individualized.elections import DELTA, Ballots, Election
+from ballotine_reproduction.individualized.elections import DELTA, Ballots, GroupElection
 from ballotine_reproduction.individualized.reported import BIAS_SHARES, HIGHER, LOW, Split
 from ballotine_reproduction.individualized.sets import TEACHERS, Pool, seeds_of
 from ballotine_reproduction.individualized.summary import VOTINGS, votings_of
@@ -47,7 +47,7 @@ class Measured:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class SplitPanel:
     """Teachers of one split and seed: their plan, and their ballots on public and test rows."""
 
     pool: Pool
@@ -91,7 +91,7 @@ def by_class(guesses: IntArray | Ballots, truth: IntArray) -> ByClass:
     return low, high
 
 
-def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> Panel:
+def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> SplitPanel:
     private, public, test = pool.split(seed)
     public = public[:ASKED]
     if split is None:
@@ -106,10 +106,10 @@ def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> Pane
     deal = plan.deal(groups, f"{split} {seed}".encode())
     shares = [private[share] for share in deal.shares]
     ballots = cast_ballots(setting, pool, shares, np.concatenate([public, test]), seed)
-    return Panel(pool, plan, public, test, ballots[: public.size], ballots[public.size :])
+    return SplitPanel(pool, plan, public, test, ballots[: public.size], ballots[public.size :])
 
 
-def _add(found: Measured, panel: Panel, seed: int, votings: int, students: bool) -> None:
+def _add(found: Measured, panel: SplitPanel, seed: int, votings: int, students: bool) -> None:
     found.teachers.append(by_class(panel.on_test, panel.pool.y[panel.test]))
     labels: dict[str, list[int]] = {way: [] for way in WAYS}
     votes: dict[str, list[ByClass]] = {way: [] for way in WAYS}
@@ -127,11 +127,11 @@ def _add(found: Measured, panel: Panel, seed: int, votings: int, students: bool)
             found.students[way].append(_mean(grades[way]))
 
 
-def _labelled(panel: Panel, own: int, exact: bool) -> Iterator[tuple[str, IntArray, IntArray]]:
+def _labelled(panel: SplitPanel, own: int, exact: bool) -> Iterator[tuple[str, IntArray, IntArray]]:
     """The rows that get a label, and their labels, by way of counting."""
     order = np.random.default_rng([own, 4]).permutation(panel.public.size)
     tallies = panel.plan.tally(panel.on_public[order].astype(np.int64), panel.pool.classes)
-    election = Election(panel.plan, tallies)
+    election = GroupElection(panel.plan, tallies)
     answers = election.answers(own)
     for way, count in WAYS.items():
         if way == "fixed" and not exact:
@@ -140,7 +140,7 @@ def _labelled(panel: Panel, own: int, exact: bool) -> Iterator[tuple[str, IntArr
         yield way, panel.public[order[used]], answers[used]
 
 
-def _grade(panel: Panel, rows: IntArray, labels: IntArray, seed: int) -> ByClass:
+def _grade(panel: SplitPanel, rows: IntArray, labels: IntArray, seed: int) -> ByClass:
     """The accuracy by class of a student that learns these labels."""
     pool = panel.pool
     if rows.size == 0:

@@ -10,7 +10,7 @@ import numpy as np
 from ballotine.data.named.fetch import data_folder
 from ballotine.errors import DataError
 from ballotine_reproduction.individualized.ballots import cast_ballots
-from ballotine_reproduction.individualized.elections import Ensemble
+from ballotine_reproduction.individualized.elections import SegmentVotes
 from ballotine_reproduction.individualized.layout import Layout
 from ballotine_reproduction.individualized.sets import (
     MNIST,
@@ -41,18 +41,18 @@ class Source:
 
     teachers: str
     shared: bool
-    ensembles: Iterator[Ensemble]
+    ensembles: Iterator[SegmentVotes]
 
 
 def fresh(setting: Setting, pool: Pool, layout: Layout) -> Source:
     """Teachers trained anew for every seed, which also splits the rows anew."""
 
-    def each() -> Iterator[Ensemble]:
+    def each() -> Iterator[SegmentVotes]:
         for seed in seeds_of(setting):
             private, public, _ = pool.split(seed)
             deal = layout.deal(private, TEACHERS, seed)
             ballots = cast_ballots(setting, pool, deal.shares, public, seed)
-            yield Ensemble.of(ballots, public, deal, pool)
+            yield SegmentVotes.of(ballots, public, deal, pool)
 
     return Source(f"fresh {pool.teacher}", True, each())
 
@@ -70,8 +70,8 @@ def saved(setting: Setting, layout: Layout) -> Source | None:
     if setting.quick:
         ballots, truth = ballots[:QUICK_PUBLIC], truth[:QUICK_PUBLIC]
 
-    def each() -> Iterator[Ensemble]:
+    def each() -> Iterator[SegmentVotes]:
         for seed in seeds_of(setting):
-            yield Ensemble.saved(ballots, truth, layout, MNIST, seed)
+            yield SegmentVotes.saved(ballots, truth, layout, MNIST, seed)
 
     return Source("saved CNN votes", False, each())

@@ -21,9 +21,9 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     name_of,
     standard,
     upsampling,
@@ -94,7 +94,11 @@ def figure1(setting: Setting) -> Table:
 
 
 def _vote(
-    histories: dict[str, History], ensemble: Ensemble, seed: int, votings: int, advance: Advance
+    histories: dict[str, History],
+    ensemble: SegmentVotes,
+    seed: int,
+    votings: int,
+    advance: Advance,
 ) -> None:
     """Add one ensemble's curves, and the mean of its labels."""
     counts: dict[tuple[str, str], list[int]] = {(n, w): [] for n in histories for w in WAYS}
@@ -113,18 +117,18 @@ def _vote(
         histories[name].labels[way].append(float(np.mean(found)))
 
 
-def _elections(upsampled: Election, base: Election) -> list[tuple[str, Election]]:
+def _elections(upsampled: GroupElection, base: GroupElection) -> list[tuple[str, GroupElection]]:
     """Each line's election: the groups of upsampling one by one, and the standard one."""
     plan = upsampled.plan
     low, high = (
-        Election(replace(plan, groups=(plan.group(name_of(e)),)), upsampled.tallies)
+        GroupElection(replace(plan, groups=(plan.group(name_of(e)),)), upsampled.tallies)
         for e in (LOW, log(HIGH))
     )
     named = zip(reported.FIGURE1, (base, high, low), strict=True)
     return list(named)
 
 
-def _by_label(election: Election, answers: IntArray) -> FloatArray:
+def _by_label(election: GroupElection, answers: IntArray) -> FloatArray:
     """ε after each label, as the paper counts it."""
     (group,) = election.plan.groups
     total = np.cumsum(paper_costs(election, group.reach, answers), axis=0)

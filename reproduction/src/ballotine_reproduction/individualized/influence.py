@@ -26,8 +26,8 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
+    SegmentVotes,
     named,
     upsampling,
     weighting,
@@ -70,11 +70,11 @@ class Ratios:
     strict: list[float] = field(default_factory=list)
     exact: list[float] = field(default_factory=list)
 
-    def add(self, election: Election, answers: IntArray) -> None:
+    def add(self, election: GroupElection, answers: IntArray) -> None:
         """Take one voting's ratios into account."""
         plan, last = election.plan, self.marks[-1:]
 
-        def tight(election: Election, place: int) -> FloatArray:
+        def tight(election: GroupElection, place: int) -> FloatArray:
             group = plan.groups[place]
             costs = plan.mechanism.costs(
                 election.tallies, answers, FIXED_ORDERS, "tight", group.reach
@@ -133,15 +133,15 @@ def figure3(setting: Setting) -> Table:
     return Table(title, columns, rows, remarks, {"ratios": _chart(found, pool.name)})
 
 
-def _weighted(ensemble: Ensemble, ratio: int) -> Election:
+def _weighted(ensemble: SegmentVotes, ratio: int) -> GroupElection:
     return weighting(ensemble, _halves(float(ratio)))
 
 
-def _upsampled(ensemble: Ensemble, ratio: int) -> Election:
+def _upsampled(ensemble: SegmentVotes, ratio: int) -> GroupElection:
     return upsampling(ensemble, _halves(float(ratio)))
 
 
-def _vanishing(ensemble: Ensemble, ratio: int) -> Election:
+def _vanishing(ensemble: SegmentVotes, ratio: int) -> GroupElection:
     """Half of the teachers always vote, the others on one query in so many."""
     budgets = _halves(sqrt(ratio))
     mechanism = ensemble.mechanism
@@ -150,7 +150,7 @@ def _vanishing(ensemble: Ensemble, ratio: int) -> Election:
     return ensemble.elect(replace(plan, mechanism=fitting), ensemble.base(budgets))
 
 
-METHODS: dict[str, Callable[[Ensemble, int], Election]] = {
+METHODS: dict[str, Callable[[SegmentVotes, int], GroupElection]] = {
     "upsampling": _upsampled,
     "weighting": _weighted,
     "vanishing": _vanishing,
@@ -167,14 +167,14 @@ def _keys(most: int) -> list[tuple[str, int]]:
     return [(name, ratio) for name, ratios in RATIOS.items() for ratio in ratios[:most]]
 
 
-def _first(ensemble: Ensemble, queries: int) -> Ensemble:
+def _first(ensemble: SegmentVotes, queries: int) -> SegmentVotes:
     return replace(ensemble, ballots=ensemble.ballots[:queries], truth=ensemble.truth[:queries])
 
 
 def _ratio(
-    election: Election,
+    election: GroupElection,
     marks: IntArray,
-    costs: Callable[[Election, int], FloatArray],
+    costs: Callable[[GroupElection, int], FloatArray],
     orders: FloatArray,
     method: Conversion,
 ) -> FloatArray:

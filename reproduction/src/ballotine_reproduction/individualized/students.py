@@ -12,7 +12,7 @@ from ballotine.models import seeded_clone
 from ballotine.types import FloatArray, IntArray
 from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import WAYS
-from ballotine_reproduction.individualized.elections import Ensemble, Method
+from ballotine_reproduction.individualized.elections import Method, SegmentVotes
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import HIGHER, SHARES, Split
@@ -36,12 +36,12 @@ _STUDENTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class SeedPanel:
     """The teachers of one seed, and the rows of its split."""
 
     pool: Pool
     seed: int
-    ensemble: Ensemble
+    ensemble: SegmentVotes
     public: IntArray
     test: IntArray
 
@@ -81,12 +81,12 @@ class Grades:
         )
 
 
-def panels(setting: Setting, pool: Pool) -> Iterator[Panel]:
+def panels(setting: Setting, pool: Pool) -> Iterator[SeedPanel]:
     """The ensembles of Tables 5 and 7, one per seed."""
     source = fresh(setting, pool, QUARTERS)
     for seed, ensemble in zip(seeds_of(setting), source.ensembles, strict=True):
         _, public, test = pool.split(seed)
-        yield Panel(pool, seed, ensemble, public, test)
+        yield SeedPanel(pool, seed, ensemble, public, test)
 
 
 def table8(setting: Setting) -> Table:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ballotine.types import FloatArray
 from ballotine_reproduction.individualized.accounting import WAYS, Count
-from ballotine_reproduction.individualized.elections import Ensemble, Method
+from ballotine_reproduction.individualized.elections import Method, SegmentVotes
 from ballotine_reproduction.table import Setting
 
 VOTINGS = 5
@@ -47,7 +47,12 @@ class Tallied:
     exhausted: set[str] = field(default_factory=set)
 
     def add(
-        self, ensemble: Ensemble, method: Method, budgets: FloatArray, seed: int, votings: int
+        self,
+        ensemble: SegmentVotes,
+        method: Method,
+        budgets: FloatArray,
+        seed: int,
+        votings: int,
     ) -> None:
         """Vote several times with the ensemble of that seed, and keep the mean."""
         counts: dict[str, list[Count]] = {way: [] for way in WAYS}

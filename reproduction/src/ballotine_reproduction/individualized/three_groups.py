@@ -17,9 +17,9 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     balanced_weighting,
     name_of,
     standard,
@@ -64,7 +64,7 @@ class ByRank:
     labels: list[float] = field(default_factory=list)
     strictest: list[float] = field(default_factory=list)
 
-    def add(self, ensemble: Ensemble, budgets: FloatArray, seed: int, votings: int) -> None:
+    def add(self, ensemble: SegmentVotes, budgets: FloatArray, seed: int, votings: int) -> None:
         """Vote; remember the ε that the group with ε = 1 had then spent."""
         counts, spent = [], []
         for voting in range(votings):
@@ -110,7 +110,7 @@ def table1(setting: Setting) -> Table:
     return Table(title, columns, tuple(rows), (*words, _NO_SVHN))
 
 
-def printed_weights(ensemble: Ensemble, budgets: FloatArray) -> Election:
+def printed_weights(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElection:
     """Weights proportional to budget times group size, mean 1: Algorithm 2's proportions."""
     own = budgets[ensemble.segment[ensemble.layer == 0]]
     levels, sizes = np.unique(own, return_counts=True)
@@ -120,12 +120,12 @@ def printed_weights(ensemble: Ensemble, budgets: FloatArray) -> Election:
     return weighted(ensemble, budgets, named)
 
 
-def charged_by_rank(election: Election) -> Election:
+def charged_by_rank(election: GroupElection) -> GroupElection:
     """The same votes, the k-th smallest weight charged to the k-th smallest budget: false."""
     groups = sorted(election.plan.groups, key=lambda group: group.epsilon)
     reaches = sorted((group.reach for group in groups), key=lambda reach: reach.weight)
     wrong = tuple(replace(g, reach=r) for g, r in zip(groups, reaches, strict=True))
-    return Election(replace(election.plan, groups=wrong), election.tallies)
+    return GroupElection(replace(election.plan, groups=wrong), election.tallies)
 
 
 METHODS: dict[str, Method] = {
@@ -168,7 +168,7 @@ def _printed(split: str, name: str) -> tuple[int | None, float | None]:
     return (None, None) if found is None else (int(found[0]), found[1])
 
 
-def _spent(election: Election, answers: IntArray, count: Count) -> float:
+def _spent(election: GroupElection, answers: IntArray, count: Count) -> float:
     """The ε of the strictest group after these queries, as the paper counts it."""
     reach = election.plan.reach(name_of(1.0))
     total = paper_costs(election, reach, answers)[: count.queries].sum(axis=0, keepdims=True)

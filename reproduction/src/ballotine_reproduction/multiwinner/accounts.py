@@ -12,11 +12,11 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.multilabel import Norm
 from ballotine.voting.multilabel.ballots import UNCLIPPED, Clipping, LabelTallies, SubsetTallies
 from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
-from ballotine_reproduction.multiwinner.elections import Election
+from ballotine_reproduction.multiwinner.elections import LabelElection
 from ballotine_reproduction.multiwinner.summary import counted, judge
 from ballotine_reproduction.multiwinner.votes import LabelVotes, SetVotes, Votes
 
-Rule = Callable[[Election], Votes]
+Rule = Callable[[LabelElection], Votes]
 """Makes the votes of a mechanism from the ballots of an election."""
 
 SIGMAS = (0.5, 1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 24, 28, 32)
@@ -26,7 +26,7 @@ LOSS = 0.03
 FURTHER = 4
 
 
-def binary(election: Election) -> Votes:
+def binary(election: LabelElection) -> Votes:
     """Binary voting."""
     return LabelVotes(LabelTallies.from_ballots(election.ballots(), UNCLIPPED))
 
@@ -34,7 +34,7 @@ def binary(election: Election) -> Votes:
 def clipped(tau: float, norm: Norm = "l2") -> Rule:
     """τ voting."""
 
-    def votes(election: Election) -> Votes:
+    def votes(election: LabelElection) -> Votes:
         return LabelVotes(LabelTallies.from_ballots(election.ballots(), Clipping(tau, norm)))
 
     return votes
@@ -43,7 +43,7 @@ def clipped(tau: float, norm: Norm = "l2") -> Rule:
 def powerset(tau: int | None = None) -> Rule:
     """Powerset voting, each teacher's most confident τ labels if there is a τ."""
 
-    def votes(election: Election) -> Votes:
+    def votes(election: LabelElection) -> Votes:
         return SetVotes(SubsetTallies.from_ballots(election.ballots(tau), tau))
 
     return votes
@@ -90,7 +90,7 @@ def count_cells(counts: Sequence[Afforded], pool: int) -> tuple[str, str, str]:
 
 
 def largest_noise(
-    elections: Sequence[Election], votes: Sequence[Votes], target: MultiLabelScores
+    elections: Sequence[LabelElection], votes: Sequence[Votes], target: MultiLabelScores
 ) -> float:
     """The largest σ of the grid whose answers keep to the target; the smallest if none does.
 
@@ -110,7 +110,7 @@ def largest_noise(
 
 
 def mean_scores(
-    elections: Sequence[Election], votes: Sequence[Votes], sigma: float | None
+    elections: Sequence[LabelElection], votes: Sequence[Votes], sigma: float | None
 ) -> MultiLabelScores:
     """Means over the elections."""
     each = [judge(e, v, sigma) for e, v in zip(elections, votes, strict=True)]

@@ -15,7 +15,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     powerset,
 )
 from ballotine_reproduction.multiwinner.affordable import BUDGET
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (
     ACCOUNTS,
@@ -83,7 +83,7 @@ def _row(
     profile: Profile,
     name: str,
     tau: float | None,
-    held: Sequence[Election],
+    held: Sequence[LabelElection],
     votes: Sequence[Votes],
     sigma: float,
 ) -> tuple[Cell, ...]:

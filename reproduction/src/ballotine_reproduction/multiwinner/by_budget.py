@@ -6,7 +6,7 @@ from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction.multiwinner import reported
 from ballotine_reproduction.multiwinner.accounts import afforded, binary, count_cells
 from ballotine_reproduction.multiwinner.affordable import BUDGET
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.plots import MODES, Line, chart
 from ballotine_reproduction.multiwinner.sets import Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (
@@ -61,7 +61,7 @@ def table10(setting: Setting) -> Table:
 
 
 def _answered(
-    profile: Profile, held: list[Election], epsilon: int
+    profile: Profile, held: list[LabelElection], epsilon: int
 ) -> tuple[tuple[Cell, ...], dict[str, Spread]]:
     budget = Budget(float(epsilon), BUDGET.delta)
     counts = [afforded(binary(election), SIGMA, budget) for election in held]

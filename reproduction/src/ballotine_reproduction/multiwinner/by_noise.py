@@ -17,7 +17,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     powerset,
 )
 from ballotine_reproduction.multiwinner.affordable import BUDGET
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.plots import Line, chart
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (
@@ -94,7 +94,7 @@ def figure14(setting: Setting) -> Table:
 
 def _swept(
     profile: Profile,
-    held: Sequence[Election],
+    held: Sequence[LabelElection],
     rules: dict[str, Rule],
     setting: Setting,
     *,

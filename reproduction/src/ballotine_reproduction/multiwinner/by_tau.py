@@ -6,7 +6,7 @@ from ballotine.privacy.powerset import allowed_subsets
 from ballotine_reproduction.multiwinner import reported
 from ballotine_reproduction.multiwinner.accounts import afforded, count_cells, powerset
 from ballotine_reproduction.multiwinner.affordable import BUDGET
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.sets import SCENE, TMC2007, YEAST, Profile, profiles
 from ballotine_reproduction.multiwinner.summary import (
     ACCOUNTS,
@@ -63,7 +63,7 @@ def table8(setting: Setting) -> Table:
     return Table(title, (*columns, "printed"), tuple(rows), remarks)
 
 
-def _row(profile: Profile, chosen: list[Election], sigma: float, tau: int) -> tuple[Cell, ...]:
+def _row(profile: Profile, chosen: list[LabelElection], sigma: float, tau: int) -> tuple[Cell, ...]:
     labels, pool = chosen[0].labels, chosen[0].queries
     votes = [powerset(tau)(election) for election in chosen]
     counts = [afforded(each, sigma, BUDGET) for each in votes]

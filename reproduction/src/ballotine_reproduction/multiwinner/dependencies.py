@@ -21,7 +21,7 @@ from ballotine.voting.multilabel.ballots import LabelTallies
 from ballotine.voting.multilabel.binary import BinaryVoting
 from ballotine.voting.multilabel.dependencies import Dependencies
 from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.orders import ORDERS
 from ballotine_reproduction.multiwinner.sets import TMC2007, Family, profiles
 from ballotine_reproduction.multiwinner.summary import (
@@ -96,7 +96,7 @@ def table4(setting: Setting) -> Table:
     return Table(title, (*columns, *METRICS, "printed"), tuple(rows), remarks)
 
 
-def ways(chosen: Sequence[Election], family: Family) -> list[Asked]:
+def ways(chosen: Sequence[LabelElection], family: Family) -> list[Asked]:
     """The rows of the table."""
     forest = Dependencies((None, *(0 for _ in family.children)))
     everything = BinaryVoting(SIGMA)
@@ -119,7 +119,7 @@ def noise_for(queries: int, labels: int) -> float:
     return sigma
 
 
-def truth(election: Election) -> str:
+def truth(election: LabelElection) -> str:
     """How far the dependency holds among the pool's true labels."""
     absent = election.truth[:, 0] == 0
     shares = (election.truth[absent, 1:] == 0).mean(axis=0)
@@ -133,7 +133,7 @@ def truth(election: Election) -> str:
     )
 
 
-def _asked(way: str, mechanism: BinaryVoting, chosen: Sequence[Election]) -> Asked:
+def _asked(way: str, mechanism: BinaryVoting, chosen: Sequence[LabelElection]) -> Asked:
     tallies = [LabelTallies.from_ballots(e.ballots(), mechanism.clipping) for e in chosen]
     answers = [mechanism.release(t, e.noise()) for t, e in zip(tallies, chosen, strict=True)]
     asked = [labels_asked(mechanism, given) for given in answers]

@@ -31,7 +31,7 @@ THRESHOLD = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Election:
+class LabelElection:
     """All ballots of one partition of the private rows, queries in the order they are asked.
 
     Attributes:
@@ -71,27 +71,27 @@ class Election:
         """How many there are."""
         return int(self.truth.shape[1])
 
-    def of_labels(self, labels: tuple[int, ...]) -> Election:
+    def of_labels(self, labels: tuple[int, ...]) -> LabelElection:
         """The same election held on some of the labels only."""
         chosen = list(labels)
         thresholds = self.thresholds
         if isinstance(thresholds, tuple):
             thresholds = tuple(thresholds[label] for label in chosen)
         names = tuple(self.names[label] for label in chosen)
-        return Election(
+        return LabelElection(
             self.seed, self.probabilities[..., chosen], self.truth[:, chosen], names, thresholds
         )
 
-    def first_labels(self, count: int) -> Election:
+    def first_labels(self, count: int) -> LabelElection:
         """The same election held on the first labels only."""
         return self if count == self.labels else self.of_labels(tuple(range(count)))
 
-    def first_queries(self, count: int) -> Election:
+    def first_queries(self, count: int) -> LabelElection:
         """The queries that are asked first."""
         if count >= self.queries:
             return self
         head = slice(0, count)
-        return Election(
+        return LabelElection(
             self.seed, self.probabilities[head], self.truth[head], self.names, self.thresholds
         )
 
@@ -102,7 +102,7 @@ class Election:
 
 
 @dataclass(frozen=True)
-class Share:
+class LabelShare:
     """One teacher's rows."""
 
     position: int
@@ -110,7 +110,7 @@ class Share:
     y: IntArray
 
 
-def elections(profile: Profile, setting: Setting) -> list[Election]:
+def elections(profile: Profile, setting: Setting) -> list[LabelElection]:
     """One election per seed."""
     records = load(profile, setting)
     seeds = min(setting.seeds, QUICK_SEEDS) if setting.quick else setting.seeds
@@ -120,12 +120,14 @@ def elections(profile: Profile, setting: Setting) -> list[Election]:
         for seed in range(seeds):
             probabilities = kept_probabilities(profile, records, teachers, seed, setting)
             order = secret_permutation(len(records.pool), secret_for("queries", seed))
-            held.append(Election(seed, probabilities[order], records.truth[order], records.names))
+            held.append(
+                LabelElection(seed, probabilities[order], records.truth[order], records.names)
+            )
             advance(teachers)
     return held
 
 
-def train(share: Share) -> tuple[int, Any]:
+def train(share: LabelShare) -> tuple[int, Any]:
     """One teacher; for a label of which it saw one class only, it votes for that class."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
@@ -141,7 +143,7 @@ def train(share: Share) -> tuple[int, Any]:
 
 def _probabilities(records: Records, teachers: int, seed: int, setting: Setting) -> Probabilities:
     groups = random_partition(len(records.X), teachers, secret_for("partition", seed)).shares
-    shares = [Share(i, records.X[rows], records.y[rows]) for i, rows in enumerate(groups)]
+    shares = [LabelShare(i, records.X[rows], records.y[rows]) for i, rows in enumerate(groups)]
     labels = records.y.shape[1]
     thought = np.empty((len(records.pool), teachers, labels), dtype=np.float32)
     # Starting processes takes longer than a quick training.

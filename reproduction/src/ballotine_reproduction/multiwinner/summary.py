@@ -14,7 +14,7 @@ from ballotine_reproduction.multiwinner.elections import (
     QUICK_SEEDS,
     QUICK_TEACHERS,
     TEACHERS,
-    Election,
+    LabelElection,
 )
 from ballotine_reproduction.multiwinner.votes import Votes
 from ballotine_reproduction.table import Setting
@@ -64,7 +64,7 @@ def judged(scores: Sequence[MultiLabelScores]) -> tuple[str, ...]:
     return tuple(Spread.of(column).text(3) for column in zip(*rows, strict=True))
 
 
-def judge(election: Election, votes: Votes, sigma: float | None) -> MultiLabelScores:
+def judge(election: LabelElection, votes: Votes, sigma: float | None) -> MultiLabelScores:
     """How good the answers to an election's queries are; without noise if there is no σ."""
     answers = votes.noiseless() if sigma is None else votes.answers(sigma, election.noise())
     return score(election.truth, answers)

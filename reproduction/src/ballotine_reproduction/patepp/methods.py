@@ -33,7 +33,7 @@ TAU = {"tight": 0.318, "loose": 0.182}
 
 
 @dataclass(frozen=True)
-class Schedule:
+class StudentSchedule:
     """How long and on which network everybody trains.
 
     Attributes:
@@ -55,16 +55,16 @@ class Schedule:
     decay: str = "cosine"
 
 
-FULL = Schedule("small-cnn", epochs=12, answered_epochs=40, ramp=5)
-QUICK = Schedule("mlp", epochs=10, answered_epochs=25, ramp=4, generator_width=100)
-LONG = Schedule(
+FULL = StudentSchedule("small-cnn", epochs=12, answered_epochs=40, ramp=5)
+QUICK = StudentSchedule("mlp", epochs=10, answered_epochs=25, ramp=4, generator_width=100)
+LONG = StudentSchedule(
     "small-cnn", epochs=400, answered_epochs=400, ramp=15, learning_rate=1e-2, decay="none"
 )
 """The paper's own; its network of seven convolutions would take days."""
 QUICK_LONG = replace(QUICK, epochs=12, learning_rate=1e-2, decay="none")
 
 
-def schedule_of(*, quick: bool, long: bool = False) -> Schedule:
+def schedule_of(*, quick: bool, long: bool = False) -> StudentSchedule:
     """The effort of a table, of the paper, or of a quick look."""
     if long:
         return QUICK_LONG if quick else LONG
@@ -72,7 +72,7 @@ def schedule_of(*, quick: bool, long: bool = False) -> Schedule:
 
 
 @dataclass(frozen=True)
-class Case:
+class Training:
     """One training: everything it depends on besides the rows and the schedule.
 
     Attributes:
@@ -92,10 +92,10 @@ class Case:
     long: bool = False
 
 
-def case(method: str, level: str, seed: int) -> Case:
+def case(method: str, level: str, seed: int) -> Training:
     """A method as Table I has it."""
     beta = BETA if method.startswith(("co-teaching", "PATE+")) else None
-    return Case(method, level, seed, beta, TAU[level] if method.startswith("PATE++") else None)
+    return Training(method, level, seed, beta, TAU[level] if method.startswith("PATE++") else None)
 
 
 def on_patches(method: str) -> bool:
@@ -104,10 +104,10 @@ def on_patches(method: str) -> bool:
 
 
 Shared: TypeAlias = dict[str, Any]
-Maker: TypeAlias = Callable[[Case, Shared, Schedule], Any]
+Maker: TypeAlias = Callable[[Training, Shared, StudentSchedule], Any]
 
 
-def make(which: Case, pool: Pool, schedule: Schedule) -> Any:
+def make(which: Training, pool: Pool, schedule: StudentSchedule) -> Any:
     """A student that has learnt nothing yet."""
     shared: Shared = {
         "network": schedule.network,
@@ -126,39 +126,39 @@ def make(which: Case, pool: Pool, schedule: Schedule) -> Any:
     return METHODS[which.method](which, shared, schedule)
 
 
-def _svm_on_patches(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _svm_on_patches(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return SVC(C=1.0)
 
 
-def _mixmatch(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _mixmatch(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return MixMatch(ema=0.99, **shared)
 
 
-def _svm(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _svm(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return SVC(C=1.0, gamma=0.02)
 
 
-def _supervised(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _supervised(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return Supervised(**{**shared, "epochs": schedule.answered_epochs})
 
 
-def _changed(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _changed(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     steady = {**shared, "epochs": schedule.answered_epochs}
     return Supervised(augment="rotate-shift", ema=0.99, **steady)
 
 
-def _two_networks(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _two_networks(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     steady = {**shared, "epochs": schedule.answered_epochs}
     return CoTeaching(
         noise_rate=CAUTIOUS_BETA, ramp=schedule.ramp, augment="rotate-shift", ema=0.99, **steady
     )
 
 
-def _original(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _original(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return SemiSupervisedGAN(generator_width=schedule.generator_width, **shared)
 
 
-def _peers(which: Case, shared: Shared, schedule: Schedule) -> Any:
+def _peers(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return PatePlus(
         noise_rate=BETA if which.beta is None else which.beta,
         ramp=schedule.ramp,
@@ -168,7 +168,7 @@ def _peers(which: Case, shared: Shared, schedule: Schedule) -> Any:
     )
 
 
-def _fixmatch(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _fixmatch(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
     return FixMatch(threshold=0.8, ema=0.99, **shared)
 
 

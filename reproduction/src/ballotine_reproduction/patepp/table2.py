@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ballotine_reproduction.patepp import reported
-from ballotine_reproduction.patepp.methods import Case
+from ballotine_reproduction.patepp.methods import Training
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
 from ballotine_reproduction.patepp.pools import pool_of, seeds_of
 from ballotine_reproduction.patepp.trainings import accuracies
@@ -24,7 +24,7 @@ def table2(setting: Setting) -> Table:
         for method, printed in reported.TABLE2.items()
         for beta, paper in zip(reported.BETAS, printed, strict=True)
     ]
-    cases = [Case(method, "tight", seed, beta) for method, beta, _ in cells for seed in seeds]
+    cases = [Training(method, "tight", seed, beta) for method, beta, _ in cells for seed in seeds]
     found = np.reshape(accuracies(setting, pool, cases), (len(cells), len(seeds)))
     rows: list[tuple[Cell, ...]] = [
         (method, beta, f"{paper:.1f}", spread(ours.tolist()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ballotine_reproduction.patepp import reported
-from ballotine_reproduction.patepp.methods import BETA, Case
+from ballotine_reproduction.patepp.methods import BETA, Training
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
 from ballotine_reproduction.patepp.pools import pool_of, seeds_of
 from ballotine_reproduction.patepp.trainings import Result, results
@@ -23,7 +23,9 @@ def table3(setting: Setting) -> Table:
     """Accuracies of PATE++ by removed share, at the tight budget."""
     pool = pool_of(setting)
     seeds = seeds_of(setting)
-    cases = [Case("PATE++", "tight", seed, BETA, tau) for tau in reported.TAUS for seed in seeds]
+    cases = [
+        Training("PATE++", "tight", seed, BETA, tau) for tau in reported.TAUS for seed in seeds
+    ]
     found = results(setting, pool, cases)
     rows: list[tuple[Cell, ...]] = []
     for place, (tau, paper) in enumerate(zip(reported.TAUS, reported.TABLE3, strict=True)):

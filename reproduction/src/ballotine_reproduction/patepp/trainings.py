@@ -19,7 +19,7 @@ from ballotine.students.neural.cleansing import most_suspected
 from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
 from ballotine_reproduction.patepp.labelling import Answered, answered
-from ballotine_reproduction.patepp.methods import Case, make, on_patches, schedule_of
+from ballotine_reproduction.patepp.methods import Training, make, on_patches, schedule_of
 from ballotine_reproduction.patepp.pools import Pool
 from ballotine_reproduction.table import Setting
 
@@ -43,11 +43,11 @@ class Result:
     found: float | None = None
 
 
-Memory: TypeAlias = dict[Case, Result]
+Memory: TypeAlias = dict[Training, Result]
 """Trainings that are known already, for those that begin where they end."""
 
 
-def results(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[Result]:
+def results(setting: Setting, pool: Pool, cases: Sequence[Training]) -> list[Result]:
     """The results of trainings, on as many processes as there may be."""
     known: Memory = {}
     for which in cases:
@@ -67,34 +67,34 @@ def results(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[Result]
     return [known[which] for which in cases]
 
 
-def accuracies(setting: Setting, pool: Pool, cases: Sequence[Case]) -> list[float]:
+def accuracies(setting: Setting, pool: Pool, cases: Sequence[Training]) -> list[float]:
     """Of several trainings."""
     return [found.accuracy for found in results(setting, pool, cases)]
 
 
-def _chains(cases: Sequence[Case]) -> list[tuple[Case, ...]]:
+def _chains(cases: Sequence[Training]) -> list[tuple[Training, ...]]:
     """Trainings that share their first half go together, into one process."""
-    chains: dict[Case, list[Case]] = {}
+    chains: dict[Training, list[Training]] = {}
     for which in cases:
         chains.setdefault(_first_half(which), []).append(which)
     return [tuple(chain) for chain in chains.values()]
 
 
-def _first_half(which: Case) -> Case:
+def _first_half(which: Training) -> Training:
     """The PATE+ that a PATE++ begins with; every other training begins with itself."""
     if which.tau is None:
         return which
     return replace(which, method=which.method.replace("++", "+"), tau=None)
 
 
-def _train_chain(setting: Setting, pool: Pool, chain: tuple[Case, ...]) -> Memory:
+def _train_chain(setting: Setting, pool: Pool, chain: tuple[Training, ...]) -> Memory:
     memory: Memory = {}
     for which in chain:
         _result(setting, pool, which, memory)
     return {which: memory[which] for which in chain}
 
 
-def _result(setting: Setting, pool: Pool, which: Case, memory: Memory) -> Result:
+def _result(setting: Setting, pool: Pool, which: Training, memory: Memory) -> Result:
     if which in memory:
         return memory[which]
     kept = _place(setting, pool, which)
@@ -110,11 +110,11 @@ def _result(setting: Setting, pool: Pool, which: Case, memory: Memory) -> Result
     return known
 
 
-def _answered(setting: Setting, pool: Pool, which: Case) -> Answered:
+def _answered(setting: Setting, pool: Pool, which: Training) -> Answered:
     return answered(pool, which.level, which.seed, quick=setting.quick)
 
 
-def _cleansed(setting: Setting, pool: Pool, which: Case, first: Result) -> Result:
+def _cleansed(setting: Setting, pool: Pool, which: Training, first: Result) -> Result:
     """PATE++: the suspicious answers of PATE+ forgotten, and another PATE+ on the rest.
 
     `PatePlusPlus` does both in one go; here the first half is the training that the row of
@@ -136,7 +136,7 @@ def _cleansed(setting: Setting, pool: Pool, which: Case, first: Result) -> Resul
     return replace(again, found=float(np.mean(wrong)) if len(wrong) else None)
 
 
-def _trained(setting: Setting, pool: Pool, which: Case, given: Answered) -> Result:
+def _trained(setting: Setting, pool: Pool, which: Training, given: Answered) -> Result:
     student = make(which, pool, schedule_of(quick=setting.quick, long=which.long))
     patches = on_patches(which.method)
     X, labels, others = given.rows_of(pool.patches if patches else pool.X)
@@ -182,7 +182,7 @@ class Watch:
             self.curves.setdefault(name, []).append(value)
 
 
-def _unfinished(setting: Setting, pool: Pool, which: Case) -> Path | None:
+def _unfinished(setting: Setting, pool: Pool, which: Training) -> Path | None:
     """Where a training that is stopped goes on from."""
     kept = _place(setting, pool, which)
     if kept is None:
@@ -191,7 +191,7 @@ def _unfinished(setting: Setting, pool: Pool, which: Case) -> Path | None:
     return kept.with_suffix(".checkpoint")
 
 
-def _place(setting: Setting, pool: Pool, which: Case) -> Path | None:
+def _place(setting: Setting, pool: Pool, which: Training) -> Path | None:
     """The file of a training: its name follows from everything it depends on."""
     if setting.cache is None:
         return None

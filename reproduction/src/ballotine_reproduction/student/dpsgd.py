@@ -25,7 +25,7 @@ from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, make_module
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import FloatArray, IntArray, Matrix
-from ballotine_reproduction.student.dpsgd_cost import Course, Relation, Steps, epsilon, noise_for
+from ballotine_reproduction.student.dpsgd_cost import DpsgdPlan, Relation, Steps, epsilon, noise_for
 
 MISSING = "DP-SGD needs the optional part: pip install 'ballotine-reproduction[dpsgd]'"
 MOMENTUM = 0.9
@@ -55,13 +55,13 @@ class Recipe:
         if self.batch < 1 or not (self.learning_rate > 0 and self.clip > 0):
             raise ParameterError("batch, learning rate and clipping norm must be positive")
 
-    def course(self, records: int) -> Course:
+    def course(self, records: int) -> DpsgdPlan:
         """The steps over so many records."""
-        return Course(min(1.0, self.batch / records), self.epochs, self.last)
+        return DpsgdPlan(min(1.0, self.batch / records), self.epochs, self.last)
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class PrivateModel:
     """A model and what it cost.
 
     Attributes:
@@ -102,7 +102,7 @@ def require() -> None:
 
 def train(
     recipe: Recipe, X: Matrix, y: IntArray, outputs: int, budget: Budget, seed: int
-) -> Trained:
+) -> PrivateModel:
     """Train on private records within a budget, one record replaced.
 
     Args:
@@ -126,7 +126,7 @@ def train(
         for epoch, share in enumerate(course.shares()):
             trainer.epoch(epoch, noise * float(share), inputs, targets)
     trainer.free()
-    return Trained(net.eval(), course.schedule(noise), budget.delta, several)
+    return PrivateModel(net.eval(), course.schedule(noise), budget.delta, several)
 
 
 class _Trainer:
@@ -135,7 +135,7 @@ class _Trainer:
     def __init__(
         self,
         recipe: Recipe,
-        course: Course,
+        course: DpsgdPlan,
         net: nn.Module,
         generator: torch.Generator,
         batch: int,

@@ -100,7 +100,7 @@ def epsilon(schedule: Schedule, delta: float, relation: Relation = "replace") ->
 
 
 @dataclass(frozen=True)
-class Course:
+class DpsgdPlan:
     """How long a training is, and how its noise falls.
 
     Attributes:
@@ -134,7 +134,7 @@ class Course:
 
 
 @lru_cache(maxsize=256)
-def noise_for(course: Course, budget: Budget) -> float:
+def noise_for(course: DpsgdPlan, budget: Budget) -> float:
     """The smallest noise multiplier of the first epoch that meets a budget, a record replaced."""
     allowed = conversion.allowance(ORDERS, budget.epsilon, budget.delta)
 

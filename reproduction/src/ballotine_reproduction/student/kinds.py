@@ -19,11 +19,11 @@ from ballotine_reproduction.student.menu import (
     MOST_OF_A_KERNEL,
     RATE,
     STEPS,
-    Entry,
+    MenuEntry,
     Values,
 )
 from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, STRICT, spread
-from ballotine_reproduction.student.trials import Case, Kind, Trial
+from ballotine_reproduction.student.trials import Comparison, Kind, Trial
 from ballotine_reproduction.table import Cell, Setting, Table
 
 METRICS: dict[Kind, tuple[str, ...]] = {
@@ -89,7 +89,7 @@ def kinds(setting: Setting) -> Table:
     return Table(title, COLUMNS, tuple(rows), (*(first if setting.quick else ()), *notes, _CHOSEN))
 
 
-def compared(kind: Kind, cases: Sequence[Case], setting: Setting) -> list[tuple[Cell, ...]]:
+def compared(kind: Kind, cases: Sequence[Comparison], setting: Setting) -> list[tuple[Cell, ...]]:
     """The rows of one kind of data, those over all cases first."""
     menu = [entry for entry in MENU if entry.labels or kind == "tables"]
     chosen: dict[str, Values] = {}
@@ -116,7 +116,7 @@ def compared(kind: Kind, cases: Sequence[Case], setting: Setting) -> list[tuple[
     return rows
 
 
-def choose(entry: Entry, cases: Sequence[Case], setting: Setting) -> Values:
+def choose(entry: MenuEntry, cases: Sequence[Comparison], setting: Setting) -> Values:
     """The setting that is best on the spare seed, on average over the cases."""
     if setting.quick or len(entry.settings) == 1:
         return entry.settings[0]
@@ -127,7 +127,7 @@ def choose(entry: Entry, cases: Sequence[Case], setting: Setting) -> Values:
     return entry.settings[int(np.argmax(means))]
 
 
-def judge(entry: Entry, setting: Values, trial: Trial, quick: bool = False) -> Judged:
+def judge(entry: MenuEntry, setting: Values, trial: Trial, quick: bool = False) -> Judged:
     """Teach one student and look at what it says about the judging rows."""
     student = entry.student(setting, trial, quick)
     rows = entry.rows(trial)
@@ -147,7 +147,7 @@ def judge(entry: Entry, setting: Values, trial: Trial, quick: bool = False) -> J
     return Judged(named, seconds)
 
 
-def _cases(setting: Setting) -> Iterator[Case]:
+def _cases(setting: Setting) -> Iterator[Comparison]:
     yield from small_sets.small_tables(setting)
     if not setting.quick:
         yield from trials.adult(setting)
@@ -164,14 +164,14 @@ def _mean(judged: Sequence[Judged]) -> Judged:
     return Judged(means, float(np.mean([each.seconds for each in judged])))
 
 
-def _about(case: Case) -> tuple[Cell, ...]:
+def _about(case: Comparison) -> tuple[Cell, ...]:
     answered = spread([trial.answered for trial in case.trials], 0)
     wrong = spread([trial.wrong for trial in case.trials])
     return (case.kind, case.name, f"{case.epsilon:g}", case.account, answered, wrong)
 
 
 def _cells(
-    kind: Kind, entry: Entry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
+    kind: Kind, entry: MenuEntry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
 ) -> tuple[Cell, ...]:
     """Everything from the student on."""
     scores = [

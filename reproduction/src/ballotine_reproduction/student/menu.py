@@ -34,7 +34,7 @@ Pool = Literal["answered", "all"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class MenuEntry:
     """A student, and the settings among which the spare seed chooses.
 
     Attributes:
@@ -77,44 +77,44 @@ _logistic = partial(LogisticRegression, max_iter=1_000)
 _svc = partial(SVC, probability=True)
 _boosting = partial(HistGradientBoostingClassifier, max_iter=50)
 
-MENU: tuple[Entry, ...] = (
-    Entry(DEFAULT, SpreadingClassifier),
-    Entry(
+MENU: tuple[MenuEntry, ...] = (
+    MenuEntry(DEFAULT, SpreadingClassifier),
+    MenuEntry(
         f"{DEFAULT}, 15 neighbours",
         partial(SpreadingClassifier, n_neighbors=15, n_voters=15),
         labels=False,
     ),
-    Entry("logistic regression", _logistic, ({"C": 1.0}, {"C": 0.3}, {"C": 30.0})),
-    Entry("SVC", _svc, ({"C": 1.0}, {"C": 0.3}, {"C": 10.0})),
-    Entry(
+    MenuEntry("logistic regression", _logistic, ({"C": 1.0}, {"C": 0.3}, {"C": 30.0})),
+    MenuEntry("SVC", _svc, ({"C": 1.0}, {"C": 0.3}, {"C": 10.0})),
+    MenuEntry(
         "random forest",
         RandomForestClassifier,
         ({"min_samples_leaf": 1}, {"min_samples_leaf": 5}),
     ),
-    Entry("boosting", _boosting, ({"min_samples_leaf": 20}, {"min_samples_leaf": 5})),
-    Entry(
+    MenuEntry("boosting", _boosting, ({"min_samples_leaf": 20}, {"min_samples_leaf": 5})),
+    MenuEntry(
         "LabelSpreading",
         partial(LabelSpreading, kernel="rbf"),
         ({"gamma": 20.0}, {"gamma": 5.0}),
         most=MOST_OF_A_KERNEL,
     ),
-    Entry("SelfTraining", _self_training, ({"threshold": 0.75}, {"threshold": 0.95})),
-    Entry(
+    MenuEntry("SelfTraining", _self_training, ({"threshold": 0.75}, {"threshold": 0.95})),
+    MenuEntry(
         "Supervised", Supervised, ({"weight_decay": 0.0}, {"weight_decay": 0.01}), epoch="answered"
     ),
-    Entry(
+    MenuEntry(
         "CoTeaching",
         CoTeaching,
         ({"noise_rate": 0.1}, {"noise_rate": 0.3}),
         labels=False,
         epoch="answered",
     ),
-    Entry("VAT", VAT, ({"epsilon": 1.0}, {"epsilon": 0.1}), epoch="all"),
-    Entry(
+    MenuEntry("VAT", VAT, ({"epsilon": 1.0}, {"epsilon": 0.1}), epoch="all"),
+    MenuEntry(
         "MixMatch", MixMatch, ({"unlabelled_weight": 10.0}, {"unlabelled_weight": 1.0}), epoch="all"
     ),
     # Weights averaged over a thousand steps would hardly have left their first values.
-    Entry(
+    MenuEntry(
         "FixMatch",
         partial(FixMatch, ema=0.99),
         ({"threshold": 0.95}, {"threshold": 0.8}),

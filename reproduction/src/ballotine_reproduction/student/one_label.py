@@ -13,7 +13,7 @@ from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, Pool
-from ballotine_reproduction.individualized.students import Panel, panels
+from ballotine_reproduction.individualized.students import SeedPanel, panels
 from ballotine_reproduction.student import dpsgd
 from ballotine_reproduction.student.dpsgd import Recipe
 from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT, spread
@@ -51,13 +51,13 @@ _CHOSEN = EXPERIMENT.format(chosen="DP-SGD's learning rate was chosen by accurac
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class EncodedSet:
     """A set, and how its features are made from public rows."""
 
     pool: Pool
     encoder: Callable[[Features], Encoder]
 
-    def rows(self, panel: Panel) -> Rows:
+    def rows(self, panel: SeedPanel) -> Rows:
         """What DP-SGD and the ceiling learn from and are judged by."""
         pool = self.pool
         private, _, _ = pool.split(panel.seed)
@@ -75,8 +75,8 @@ def single_label(setting: Setting) -> Table:
     """Ceiling, DP-SGD and students of Confident-GNMax at the same (ε, δ)."""
     dpsgd.require()
     cases = [
-        Case(sets.adult(setting), public_standard),
-        Case(sets.mnist(setting), public_components),
+        EncodedSet(sets.adult(setting), public_standard),
+        EncodedSet(sets.mnist(setting), public_components),
     ]
     rows: list[tuple[Cell, ...]] = []
     for case in cases:
@@ -103,7 +103,7 @@ def single_label(setting: Setting) -> Table:
     return Table(title, COLUMNS, tuple(rows), tuple(remarks))
 
 
-def students(held: Sequence[Panel], budget: Budget) -> list[tuple[Cell, ...]]:
+def students(held: Sequence[SeedPanel], budget: Budget) -> list[tuple[Cell, ...]]:
     """Students of the labels that each account allows."""
     grades: dict[str, list[float]] = {way: [] for way in ACCOUNTS}
     counts: dict[str, list[float]] = {way: [] for way in ACCOUNTS}
@@ -119,7 +119,7 @@ def students(held: Sequence[Panel], budget: Budget) -> list[tuple[Cell, ...]]:
 
 
 def baselines(
-    case: Case, held: Sequence[Panel], spare: Panel, budget: Budget, setting: Setting
+    case: EncodedSet, held: Sequence[SeedPanel], spare: SeedPanel, budget: Budget, setting: Setting
 ) -> list[tuple[Cell, ...]]:
     """DP-SGD in three forms, the learning rate chosen on the spare seed."""
     found: list[tuple[Cell, ...]] = []
@@ -145,12 +145,12 @@ def baselines(
 
 def _graded(
     recipe: Recipe, rows: Rows, classes: int, budget: Budget, seed: int
-) -> tuple[float, dpsgd.Trained]:
+) -> tuple[float, dpsgd.PrivateModel]:
     trained = dpsgd.train(recipe, rows.X, rows.y, classes, budget, seed)
     return 100.0 * float(np.mean(trained.predict(rows.X_test) == rows.y_test)), trained
 
 
-def _ceiling(case: Case, held: Sequence[Panel]) -> str:
+def _ceiling(case: EncodedSet, held: Sequence[SeedPanel]) -> str:
     """What the private records teach without any privacy; for experiments only."""
     found = []
     for panel in held:

@@ -11,7 +11,7 @@ from ballotine.data.partition import secret_permutation
 from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine_reproduction.multiwinner.elections import (
     TEACHERS,
-    Election,
+    LabelElection,
     elections,
     kept_probabilities,
     secret_for,
@@ -54,7 +54,7 @@ class Repetition:
     """One seed: the teachers' votes on the public rows, and all rows."""
 
     seed: int
-    election: Election
+    election: LabelElection
     rows: Rows
 
 
@@ -80,14 +80,14 @@ def query_order(pool: int, seed: int) -> IntArray:
     return secret_permutation(pool, secret_for("queries", seed))
 
 
-def _more(profile: Profile, setting: Setting, teachers: int) -> Iterator[Election]:
+def _more(profile: Profile, setting: Setting, teachers: int) -> Iterator[LabelElection]:
     """The same elections held by another number of teachers."""
     records = load(profile, setting)
     with setting.progress.stage(f"{teachers} teachers", setting.seeds) as advance:
         for seed in range(setting.seeds):
             thought = kept_probabilities(profile, records, teachers, seed, setting)
             order = query_order(len(records.pool), seed)
-            yield Election(seed, thought[order], records.truth[order], records.names)
+            yield LabelElection(seed, thought[order], records.truth[order], records.names)
             advance(1)
 
 

@@ -64,7 +64,7 @@ _PRINTED = (
 
 
 @dataclass(frozen=True)
-class Found:
+class MethodResult:
     """One row of the table before its cells are written."""
 
     method: str
@@ -106,7 +106,7 @@ def several_labels(setting: Setting) -> Table:
 
 def baselines(
     held: Sequence[Repetition], spare: Repetition, budget: Budget, setting: Setting
-) -> list[Found]:
+) -> list[MethodResult]:
     """DP-SGD in three forms, the learning rate chosen on the spare seed."""
     found = []
     with setting.progress.stage(f"DP-SGD ε = {budget.epsilon:g}", len(BASELINES)) as advance:
@@ -118,7 +118,7 @@ def baselines(
             other = spread([trained.epsilon("add or remove") for _, trained in runs[:1]], 1)
             z = runs[0][1].schedule[0].noise
             scores = [scores for scores, _ in runs]
-            found.append(Found(name, f"ε, add or remove: {other}", f"{z:.2f}", scores))
+            found.append(MethodResult(name, f"ε, add or remove: {other}", f"{z:.2f}", scores))
             advance(1)
     return found
 
@@ -129,7 +129,7 @@ def students(
     spare: Repetition,
     budget: Budget,
     setting: Setting,
-) -> list[Found]:
+) -> list[MethodResult]:
     """Students of every mechanism and account, noise and strength chosen on the spare seed."""
     found = []
     rules = label_students.rules(profile)
@@ -150,12 +150,12 @@ def students(
                     for r, v in zip(held, votes, strict=True)
                 ]
                 scores = [each.scores for each in taught]
-                found.append(Found(title, account, f"{choice.sigma:g}", scores, taught))
+                found.append(MethodResult(title, account, f"{choice.sigma:g}", scores, taught))
             advance(1)
     return found
 
 
-def _ceiling(held: Sequence[Repetition]) -> Found:
+def _ceiling(held: Sequence[Repetition]) -> MethodResult:
     """What the private records teach without any privacy; for experiments only."""
     scores = []
     for each in held:
@@ -164,12 +164,12 @@ def _ceiling(held: Sequence[Repetition]) -> Found:
         scores.append(
             label_students.judged(rows, label_students.fitted(rows, each.rows.y, CEILING))
         )
-    return Found("non-private", "–", "–", scores)
+    return MethodResult("non-private", "–", "–", scores)
 
 
 def _private(
     recipe: Recipe, repetition: Repetition, budget: Budget
-) -> tuple[MultiLabelScores, dpsgd.Trained]:
+) -> tuple[MultiLabelScores, dpsgd.PrivateModel]:
     rows = repetition.rows
     outputs = rows.y.shape[1]
     trained = dpsgd.train(recipe, rows.X, rows.y, outputs, budget, repetition.seed)
@@ -186,7 +186,7 @@ def _best(tried: Sequence[Recipe], value: Callable[[Recipe], float]) -> Recipe:
     return max(tried, key=value)
 
 
-def _row(profile: Profile, budget: Budget | None, found: Found) -> tuple[Cell, ...]:
+def _row(profile: Profile, budget: Budget | None, found: MethodResult) -> tuple[Cell, ...]:
     epsilon = "∞" if budget is None else f"{budget.epsilon:g}"
     reference = profile is TMC2007
     printed = reported.auc(found.method, None if budget is None else budget.epsilon)

@@ -17,7 +17,7 @@ from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax
 from ballotine_reproduction.individualized.sets import KINDS
 from ballotine_reproduction.student.repetitions import public_standard
-from ballotine_reproduction.student.trials import Case, Trial
+from ballotine_reproduction.student.trials import Comparison, Trial
 from ballotine_reproduction.table import Setting
 
 BUDGET = Budget(8.0, 1e-5)
@@ -51,11 +51,11 @@ CANCER = Small("breast cancer", load_breast_cancer, teachers=30, records=10, pub
 SETS = (DIGITS, CANCER)
 
 
-def small_tables(setting: Setting) -> Iterator[Case]:
+def small_tables(setting: Setting) -> Iterator[Comparison]:
     """GNMax under data-independent costs on every small set."""
     for each in SETS:
         *trials, spare = (trial(each, seed) for seed in range(setting.seeds + 1))
-        yield Case("tables", each.name, BUDGET.epsilon, "strict", tuple(trials), spare)
+        yield Comparison("tables", each.name, BUDGET.epsilon, "strict", tuple(trials), spare)
 
 
 def trial(small: Small, seed: int) -> Trial:

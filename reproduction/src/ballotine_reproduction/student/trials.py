@@ -74,7 +74,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Comparison:
     """A set, a budget and an account: the trials of several seeds, and one more to choose on."""
 
     kind: Kind
@@ -85,7 +85,7 @@ class Case:
     spare: Trial
 
 
-def adult(setting: Setting) -> list[Case]:
+def adult(setting: Setting) -> list[Comparison]:
     """Confident-GNMax on Adult as in `student dpsgd`: few labels (strict) and many (exact)."""
     pool = sets.adult(setting)
     budgets: FloatArray = np.full(len(QUARTERS.edges), TABLE_BUDGET.epsilon)
@@ -106,12 +106,12 @@ def adult(setting: Setting) -> list[Case]:
             )
             found[way].append(trial)
     return [
-        Case("tables", pool.name, TABLE_BUDGET.epsilon, WAYS[way], tuple(trials), spare)
+        Comparison("tables", pool.name, TABLE_BUDGET.epsilon, WAYS[way], tuple(trials), spare)
         for way, (*trials, spare) in found.items()
     ]
 
 
-def several(setting: Setting) -> Iterator[Case]:
+def several(setting: Setting) -> Iterator[Comparison]:
     """Binary voting on tmc2007 and yeast, with the noise that `student labels` chose."""
     more = replace(setting, seeds=setting.seeds + 1)
     for profile in profiles(setting, TMC2007, YEAST):
@@ -119,7 +119,9 @@ def several(setting: Setting) -> Iterator[Case]:
         for account, sigma in LABEL_SIGMAS[profile.name].items():
             *trials, spare = (_labels(each, sigma, account) for each in held)
             epsilon = LABEL_BUDGET.epsilon
-            yield Case("several labels", profile.title, epsilon, account, tuple(trials), spare)
+            yield Comparison(
+                "several labels", profile.title, epsilon, account, tuple(trials), spare
+            )
 
 
 def _labels(repetition: Repetition, sigma: float, account: str) -> Trial:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ballotine.teachers.ttac import Method, Together
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac.effort import settings_of
-from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
 from ballotine_reproduction.ttac.figure2 import accuracies, plurality
 from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
@@ -33,7 +33,7 @@ def convolutions(setting: Setting) -> Table:
     for method in METHODS:
         how = _settings(setting, pool, method)
         votes = [
-            ballots(setting, pool, Ensembles(method, 0, seed), how) for seed in seeds_of(setting)
+            ballots(setting, pool, EnsembleKey(method, 0, seed), how) for seed in seeds_of(setting)
         ]
         clear = spread([plurality(pool, cast) for cast in votes])
         rows.append((0, NAMES[method, 1], spread(accuracies(pool, votes, GAMMA)), clear))

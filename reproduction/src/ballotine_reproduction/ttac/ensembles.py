@@ -24,7 +24,7 @@ FORMAT = b"ballotine/experiments/ttac/1\0"
 
 
 @dataclass(frozen=True)
-class Ensembles:
+class EnsembleKey:
     """Which ensemble: everything that its votes depend on, besides the rows.
 
     Attributes:
@@ -50,7 +50,7 @@ class Ensembles:
 
 
 def ballots(
-    setting: Setting, pool: Pool, which: Ensembles, how: Together | None = None
+    setting: Setting, pool: Pool, which: EnsembleKey, how: Together | None = None
 ) -> IntArray:
     """Every teacher's class for every public row, shape (rows, teachers).
 
@@ -70,7 +70,7 @@ def ballots(
     return found
 
 
-def _train(setting: Setting, pool: Pool, which: Ensembles, how: Together) -> IntArray:
+def _train(setting: Setting, pool: Pool, which: EnsembleKey, how: Together) -> IntArray:
     trainer = TtacTrainer(how, CLASSES, which.secret, LocalEngine(setting.jobs))
     stage = f"{which.method}, s = {which.similarity:g} %, seed {which.seed}"
     with setting.progress.stage(stage, how.rounds) as advance:
@@ -78,7 +78,7 @@ def _train(setting: Setting, pool: Pool, which: Ensembles, how: Together) -> Int
     return ensemble.ballots(pool.X_public)
 
 
-def _place(setting: Setting, pool: Pool, which: Ensembles, how: Together) -> Path | None:
+def _place(setting: Setting, pool: Pool, which: EnsembleKey, how: Together) -> Path | None:
     """The file for these votes: its name follows from everything they depend on."""
     if setting.cache is None:
         return None

@@ -9,7 +9,7 @@ from ballotine.types import IntArray
 from ballotine_reproduction.charts import Line, chart
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac import labelling, reported
-from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
 from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
 from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
 
@@ -31,7 +31,7 @@ def figure2(setting: Setting) -> Table:
     for place, similarity in enumerate(SIMILARITIES):
         for method in METHODS:
             votes = [
-                ballots(setting, pool, Ensembles(method, similarity, seed))
+                ballots(setting, pool, EnsembleKey(method, similarity, seed))
                 for seed in seeds_of(setting)
             ]
             found = [accuracies(pool, votes, gamma) for gamma in GAMMAS]

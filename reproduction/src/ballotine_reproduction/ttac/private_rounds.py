@@ -77,7 +77,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True)
-class Row:
+class TaughtRow:
     """One way to teach: how, by how many, on which split, at what budget."""
 
     method: Method
@@ -97,7 +97,7 @@ def private(setting: Setting) -> Table:
     X, X_public = components(pool)
     wanted = _wanted(setting)
     rows: list[tuple[Cell, ...]] = []
-    known: dict[Row, list[IntArray]] = {}
+    known: dict[TaughtRow, list[IntArray]] = {}
     with setting.progress.stage("private rounds", len(wanted)) as advance:
         for row in wanted:
             # The votes of separate teachers do not depend on the budget.
@@ -124,7 +124,7 @@ COLUMNS = (
 )
 
 
-def _cells(pool: Pool, row: Row, votes: Sequence[IntArray]) -> tuple[Cell, ...]:
+def _cells(pool: Pool, row: TaughtRow, votes: Sequence[IntArray]) -> tuple[Cell, ...]:
     spent, sigma, z = _prices(row)
     answered = [
         _right(pool, _answers(cast, sigma, seed), asked(pool, QUERIES, seed))
@@ -142,12 +142,12 @@ def _cells(pool: Pool, row: Row, votes: Sequence[IntArray]) -> tuple[Cell, ...]:
     )
 
 
-def _wanted(setting: Setting) -> list[Row]:
+def _wanted(setting: Setting) -> list[TaughtRow]:
     methods: tuple[Method, ...] = ("ttac", "averaging", "conventional")
     sizes = TEACHERS[:2] if setting.quick else TEACHERS
     budgets = (*EPSILONS[-1:], PLAIN) if setting.quick else (*EPSILONS, PLAIN)
     return [
-        Row(method, similarity, teachers, epsilon)
+        TaughtRow(method, similarity, teachers, epsilon)
         for similarity in (0, 100)
         for teachers in sizes
         for method in methods
@@ -171,7 +171,7 @@ def components(pool: Pool) -> tuple[Rows, Rows]:
     return private, public
 
 
-def _prices(row: Row) -> tuple[float, float | None, float | None]:
+def _prices(row: TaughtRow) -> tuple[float, float | None, float | None]:
     """ε in all, σ of the votes, z of the rounds."""
     if row.epsilon == PLAIN:
         return PLAIN, None, None
@@ -198,7 +198,7 @@ def _vote_sigma(plan: RoundsPlan) -> float:
     return high
 
 
-def _votes(pool: Pool, row: Row, X: Rows, X_public: Rows, seed: int) -> IntArray:
+def _votes(pool: Pool, row: TaughtRow, X: Rows, X_public: Rows, seed: int) -> IntArray:
     secret = f"ballotine/experiments/ttac/private/{seed}".encode()
     steps, step_size = (STEPS, STEP_SIZE) if row.together else (ALONE_STEPS, ALONE_STEP_SIZE)
     how = Together("linear", (FEATURES,), row.method, ROUNDS, steps, BATCH, step_size, 1.0)
@@ -207,7 +207,7 @@ def _votes(pool: Pool, row: Row, X: Rows, X_public: Rows, seed: int) -> IntArray
     return trainer.train(X, pool.y, partition).ballots(X_public)
 
 
-def _release(row: Row, seed: int) -> PrivateRounds | None:
+def _release(row: TaughtRow, seed: int) -> PrivateRounds | None:
     _, _, z = _prices(row)
     if z is None:
         return None

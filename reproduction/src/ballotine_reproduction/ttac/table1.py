@@ -11,7 +11,7 @@ from ballotine.types import IntArray
 from ballotine_reproduction.table import Cell, Setting, Table
 from ballotine_reproduction.ttac import labelling, reported
 from ballotine_reproduction.ttac.effort import LONGER
-from ballotine_reproduction.ttac.ensembles import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
 from ballotine_reproduction.ttac.pools import TEACHERS, Pool, pool_of, seeds_of
 
 NAMES: dict[tuple[Method, int], str] = {
@@ -46,7 +46,7 @@ def table1(setting: Setting) -> Table:
     for similarity in reported.SIMILARITIES:
         for method, times in _methods(setting, similarity):
             votes = [
-                ballots(setting, pool, Ensembles(method, similarity, seed, times))
+                ballots(setting, pool, EnsembleKey(method, similarity, seed, times))
                 for seed in seeds_of(setting)
             ]
             rows += _rows(setting, pool, votes, similarity, (method, times))
