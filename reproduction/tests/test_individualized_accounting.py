@@ -19,7 +19,7 @@ from ballotine.privacy.events import Event
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax
-from ballotine_reproduction.individualized import accounting, summary
+from ballotine_reproduction.individualized import accounting
 from ballotine_reproduction.individualized.accounting import (
     FIXED_ORDERS,
     PAPER_ORDERS,
@@ -41,6 +41,7 @@ from ballotine_reproduction.individualized.elections import (
     without_check,
 )
 from ballotine_reproduction.individualized.layout import QUARTERS
+from ballotine_reproduction.individualized.tallied import Tallied
 from ballotine_reproduction.individualized.three_groups import charged_by_rank, printed_weights
 from ballotine_reproduction.individualized.two_groups import budgets_of
 
@@ -280,21 +281,8 @@ def test_another_order_of_asking_keeps_ballots_and_truth_together() -> None:
     assert not np.array_equal(ensemble.truth, shuffled.truth)
 
 
-def test_intervals_are_students() -> None:
-    from scipy import stats
-
-    values = [88.0, 91.0, 90.0, 86.0]
-    low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-    mean, half = summary.mean_and_half(values)
-    assert half is not None
-    assert (mean - half, mean + half) == pytest.approx((low, high))
-    assert summary.interval(values, 1) == f"{mean:.1f} ± {half:.1f}"
-    assert summary.interval([7.0]) == "7"
-    assert summary.interval([]) == "–"
-
-
 def test_a_cell_says_when_the_pool_ended_first() -> None:
-    cell = summary.Tallied()
+    cell = Tallied()
     cell.add(made(30, 2), standard, budgets_of(4, 50), 0, 2)
     strict_cell, fixed_cell = cell.cells()[1:]
     assert fixed_cell.startswith("≥ ")

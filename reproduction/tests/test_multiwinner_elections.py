@@ -1,14 +1,14 @@
-"""Teachers of the multi-winner experiments, their cache, and what is told about repetitions."""
+"""Teachers of the multi-winner experiments, their votes, and what the cells of tables say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
-from scipy import stats
 
 from ballotine.metrics import balanced_accuracy
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner.accounts import counted
 from ballotine_reproduction.multiwinner.elections import (
     QUICK_TEACHERS,
     LabelElection,
@@ -16,9 +16,7 @@ from ballotine_reproduction.multiwinner.elections import (
     elections,
     train,
 )
-from ballotine_reproduction.multiwinner.sets import MADE_UP, YEAST, Records, load, profiles
-from ballotine_reproduction.multiwinner.summary import Spread, counted
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.multiwinner.sets import MADE_UP, YEAST, profiles
 
 QUICK = Setting(quick=True, seeds=1)
 
@@ -69,15 +67,6 @@ def test_seeds_differ_in_partition_and_order(tmp_path: Path) -> None:
     assert np.array_equal(first.noise().gaussian(1, 1), first.noise().gaussian(1, 1))
 
 
-def test_other_records_have_another_digest() -> None:
-    made_up = load(MADE_UP, QUICK)
-    y = made_up.y.copy()
-    y[0, 0] = 1 - y[0, 0]
-    other = Records(made_up.X, y, made_up.pool, made_up.truth, made_up.names)
-    assert other.digest() != made_up.digest()
-    assert load(MADE_UP, QUICK).digest() == made_up.digest()
-
-
 def test_labels_and_queries_are_taken_together_with_their_thresholds() -> None:
     draw = np.random.default_rng(1)
     thought = draw.random((6, 3, 4)).astype(np.float32)
@@ -98,22 +87,13 @@ def test_labels_and_queries_are_taken_together_with_their_thresholds() -> None:
     assert np.all(one <= ballots)
 
 
-def test_who_is_in_a_hurry_needs_no_data() -> None:
+def test_a_quick_run_needs_no_data() -> None:
     assert profiles(QUICK, YEAST) == (MADE_UP,)
     assert profiles(Setting(), YEAST) == (YEAST,)
     assert len(profiles(Setting())) == 3
 
 
-def test_means_and_intervals() -> None:
-    values = [3.0, 5.0, 4.0, 9.0]
-    spread = Spread.of(values)
-    low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-    assert spread.mean - spread.half == pytest.approx(low)
-    assert spread.mean + spread.half == pytest.approx(high)
-    assert spread.text(1) == "5.2 ± 4.2"
-    assert Spread.of([7.0]).text() == "7"
-    assert Spread.of([float("nan"), 2.0, 2.0]).text(1) == "2.0"
-    assert Spread.of([float("nan")]).text() == "–"
+def test_answered_queries_say_when_the_pool_ended() -> None:
     assert counted([10, 10], 10) == "10 (all)"
     assert counted([9, 10], 10).endswith("(all in 1 of 2)")
     assert counted([3, 3], 10) == "3"

@@ -1,4 +1,4 @@
-"""Students against DP-SGD: what DP-SGD costs, who is asked what, and the road in a hurry."""
+"""Students against DP-SGD: what DP-SGD costs, who is asked what, and the quick tables."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from mpmath import mp
 from ballotine.errors import BudgetError, DataError, ParameterError
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction import find
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import reported, sets, students
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, load
 from ballotine_reproduction.student import (
@@ -36,9 +37,7 @@ from ballotine_reproduction.student.dpsgd_cost import (
     epsilon,
     noise_for,
 )
-from ballotine_reproduction.student.notes import spread
 from ballotine_reproduction.student.repetitions import Repetition
-from ballotine_reproduction.table import Setting
 
 BUDGET = Budget(8.0, 1e-5)
 TENTH = 0.1
@@ -175,11 +174,11 @@ def test_public_rows_are_those_that_teachers_vote_on(
     made_up: list[Repetition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(quick=True, seeds=2)
-    records = load(MADE_UP, setting)
-    known = {row.tobytes(): label for row, label in zip(records.pool, records.truth, strict=True)}
-    elections = [repetition.election for repetition in made_up]
+    pool = load(MADE_UP, setting)
+    known = {row.tobytes(): label for row, label in zip(pool.X_public, pool.y_public, strict=True)}
+    held = {repetition.seed: repetition.election for repetition in made_up}
     monkeypatch.setattr(repetitions, "public_components", lambda _: lambda X: X)
-    monkeypatch.setattr(repetitions, "elections", lambda *_: elections)
+    monkeypatch.setattr(repetitions, "hold_election", lambda *facts: held[facts[3]])
     for repetition in repetitions.repetitions(MADE_UP, setting):
         found = zip(repetition.rows.X_public, repetition.election.truth, strict=True)
         assert all(np.array_equal(known[row.tobytes()], label) for row, label in found)
@@ -192,21 +191,10 @@ def test_more_teachers_are_asked_the_same(tmp_path: Path, made_up: list[Repetiti
     np.testing.assert_array_equal(more.rows.X_public, made_up[0].rows.X_public)
 
 
-def test_every_seed_is_judged_on_other_rows(made_up: list[Repetition]) -> None:
+def test_every_seed_is_evaluated_on_other_rows(made_up: list[Repetition]) -> None:
     first, second = made_up
-    assert len(first.rows.y_test) == repetitions.JUDGED[MADE_UP.name]
+    assert len(first.rows.y_test) == repetitions.TEST_ROWS[MADE_UP.name]
     assert not np.array_equal(first.rows.y_test, second.rows.y_test)
-
-
-def test_features_come_from_public_rows_alone() -> None:
-    draw = np.random.default_rng(0)
-    public, private = draw.normal(2, 3, (80, 6)), draw.normal(0, 1, (50, 6))
-    public[:, 5] = 1.0
-    for make in (repetitions.public_components, repetitions.public_standard):
-        encode = make(public)
-        assert float(np.mean(np.sum(encode(public) ** 2, axis=1))) == pytest.approx(1.0)
-        np.testing.assert_allclose(encode(private)[:10], encode(private[:10]))
-    assert repetitions.public_components(public, 2)(private).shape == (50, 2)
 
 
 @pytest.mark.parametrize("name", ["Binary", "τ, l2"])
@@ -253,12 +241,6 @@ def test_rows_of_a_table_have_a_cell_per_column(made_up: list[Repetition]) -> No
     assert cells[-1] is None
 
 
-def test_means_and_deviations() -> None:
-    assert spread([0.5]) == "0.500"
-    assert spread([1.0, 3.0], 1) == "2.0 ± 1.4"
-    assert spread([float("nan")]) == "–"
-
-
 SMALL = {"QUICK_RECORDS": 30, "QUICK_PUBLIC": 400, "QUICK_TEST": 200}
 
 
@@ -267,7 +249,6 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     """Few made-up rows, whose votes are cast once."""
     folder: Path = tmp_path_factory.mktemp("small")
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("BALLOTINE_DATA", raising=False)
         for name, value in SMALL.items():
             patch.setattr(sets, name, value)
         patch.setattr(students, "SHARES", (50,))
@@ -375,7 +356,7 @@ def test_batches_may_be_empty_and_records_missing() -> None:
 
 
 @pytest.mark.extras
-def test_the_roads_in_a_hurry(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_quick_tables(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(several_labels, "RATES", (1.0,))
     monkeypatch.setattr(one_label, "RATES", (1.0,))
     found = find("student", "labels").run(small).to_dict()["rows"]

@@ -16,6 +16,7 @@ from ballotine.privacy import plan
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction import find
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.students import panels
 from ballotine_reproduction.multiwinner.accounts import binary
@@ -31,7 +32,6 @@ from ballotine_reproduction.student import (
 from ballotine_reproduction.student.menu import DEFAULT, MENU, MenuEntry
 from ballotine_reproduction.student.repetitions import repetitions
 from ballotine_reproduction.student.trials import Comparison, Trial
-from ballotine_reproduction.table import Setting
 
 
 def made_trial(seed: int = 0, rows: int = 12, ones: int = 7) -> Trial:
@@ -128,7 +128,6 @@ def test_labels_are_those_of_the_other_experiment(tmp_path: Path) -> None:
 def test_adults_labels_are_those_of_the_other_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("BALLOTINE_DATA", raising=False)
     for name, value in {"QUICK_RECORDS": 30, "QUICK_PUBLIC": 900, "QUICK_TEST": 100}.items():
         monkeypatch.setattr(sets, name, value)
     setting = Setting(quick=True, seeds=1, cache=tmp_path)
@@ -196,8 +195,8 @@ def test_no_student_sees_what_is_right() -> None:
     assert found.scores["accuracy"] > 0.8
 
 
-def test_the_road_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BALLOTINE_DATA", raising=False)
+@pytest.mark.papers
+def test_every_student_in_its_quick_form() -> None:
     table = find("student", "kinds").run(Setting(quick=True, seeds=3))
     found = table.to_dict()["rows"]
     assert {row["set"] for row in found} == {"all", "digits", "breast cancer", "made-up"}

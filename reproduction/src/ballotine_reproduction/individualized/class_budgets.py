@@ -15,14 +15,15 @@ import numpy as np
 from ballotine.models import seeded_clone
 from ballotine.types import IntArray
 from ballotine.voting.individual import Plan, Upsampling
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.accounting import WAYS
 from ballotine_reproduction.individualized.ballots import cast_ballots
-from ballotine_reproduction.individualized.elections import DELTA, Ballots, GroupElection
+from ballotine_reproduction.individualized.elections import DELTA, GroupElection
 from ballotine_reproduction.individualized.reported import BIAS_SHARES, HIGHER, LOW, Split
-from ballotine_reproduction.individualized.sets import TEACHERS, Pool, seeds_of
-from ballotine_reproduction.individualized.summary import VOTINGS, votings_of
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, SplitSet
+from ballotine_reproduction.individualized.tallied import VOTINGS, votings_of
+from ballotine_reproduction.teaching import Ballots
 
 ASKED = 3000
 RARE = 1
@@ -50,7 +51,7 @@ class Measured:
 class SplitPanel:
     """Teachers of one split and seed: their plan, and their ballots on public and test rows."""
 
-    pool: Pool
+    pool: SplitSet
     plan: Plan
     public: IntArray
     test: IntArray
@@ -58,14 +59,16 @@ class SplitPanel:
     on_test: Ballots
 
 
-def measure(setting: Setting, students: bool = False) -> tuple[Pool, dict[Split | None, Measured]]:
+def measure(
+    setting: Setting, students: bool = False
+) -> tuple[SplitSet, dict[Split | None, Measured]]:
     """Measure every split of the tables; None is the baseline without higher budgets."""
     pool = sets.adult(setting)
     shares = BIAS_SHARES[1::2] if setting.quick else BIAS_SHARES
     higher = HIGHER[1:2] if setting.quick else HIGHER
     splits: list[Split | None] = [None, *((high, share) for high in higher for share in shares)]
     found: dict[Split | None, Measured] = {split: Measured() for split in splits}
-    for seed in seeds_of(setting):
+    for seed in setting.seed_range(QUICK_SEEDS):
         for split in splits:
             panel = _panel(setting, pool, split, seed)
             _add(found[split], panel, seed, votings_of(setting), students)
@@ -91,7 +94,7 @@ def by_class(guesses: IntArray | Ballots, truth: IntArray) -> ByClass:
     return low, high
 
 
-def _panel(setting: Setting, pool: Pool, split: Split | None, seed: int) -> SplitPanel:
+def _panel(setting: Setting, pool: SplitSet, split: Split | None, seed: int) -> SplitPanel:
     private, public, test = pool.split(seed)
     public = public[:ASKED]
     if split is None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.reach import Reach
@@ -21,11 +19,10 @@ from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Tallies
 from ballotine.voting.individual import Plan, Scheme, Upsampling, Vanishing, Weighting
 from ballotine.voting.individual.setting import scaled
 from ballotine_reproduction.individualized.layout import Allocation, Layout
-from ballotine_reproduction.individualized.sets import Pool
+from ballotine_reproduction.individualized.sets import SplitSet
+from ballotine_reproduction.teaching import Ballots
 
 DELTA = 1e-5
-Ballots: TypeAlias = npt.NDArray[np.uint8]
-"""Class numbers, shape (queries, teachers): thousands of teachers need the small type."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +75,12 @@ class SegmentVotes:
         return cls(ballots, truth, chosen, first, int(truth.max()) + 1, mechanism)
 
     @classmethod
-    def of(cls, ballots: Ballots, rows: IntArray, deal: Allocation, pool: Pool) -> SegmentVotes:
+    def of(
+        cls, ballots: Ballots, rows: IntArray, deal: Allocation, source: SplitSet
+    ) -> SegmentVotes:
         """Ballots on these rows by teachers that learnt from a deal of records."""
-        truth = pool.y[rows]
-        return cls(ballots, truth, deal.segment, deal.layer, pool.classes, pool.mechanism)
+        truth = source.y[rows]
+        return cls(ballots, truth, deal.segment, deal.layer, source.classes, source.mechanism)
 
     def shuffled(self, seed: int) -> SegmentVotes:
         """The same teachers asked in another order."""

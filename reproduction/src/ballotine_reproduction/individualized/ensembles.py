@@ -9,17 +9,17 @@ import numpy as np
 
 from ballotine.data.named.fetch import data_folder
 from ballotine.errors import DataError
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized.ballots import cast_ballots
 from ballotine_reproduction.individualized.elections import SegmentVotes
 from ballotine_reproduction.individualized.layout import Layout
 from ballotine_reproduction.individualized.sets import (
     MNIST,
     QUICK_PUBLIC,
+    QUICK_SEEDS,
     TEACHERS,
-    Pool,
-    seeds_of,
+    SplitSet,
 )
-from ballotine_reproduction.table import Setting
 
 SAVED_VOTES = "votes_mnist_250.npz"
 SAVED_NOTE = (
@@ -44,11 +44,11 @@ class Source:
     ensembles: Iterator[SegmentVotes]
 
 
-def fresh(setting: Setting, pool: Pool, layout: Layout) -> Source:
+def fresh(setting: Setting, pool: SplitSet, layout: Layout) -> Source:
     """Teachers trained anew for every seed, which also splits the rows anew."""
 
     def each() -> Iterator[SegmentVotes]:
-        for seed in seeds_of(setting):
+        for seed in setting.seed_range(QUICK_SEEDS):
             private, public, _ = pool.split(seed)
             deal = layout.deal(private, TEACHERS, seed)
             ballots = cast_ballots(setting, pool, deal.shares, public, seed)
@@ -71,7 +71,16 @@ def saved(setting: Setting, layout: Layout) -> Source | None:
         ballots, truth = ballots[:QUICK_PUBLIC], truth[:QUICK_PUBLIC]
 
     def each() -> Iterator[SegmentVotes]:
-        for seed in seeds_of(setting):
+        for seed in setting.seed_range(QUICK_SEEDS):
             yield SegmentVotes.saved(ballots, truth, layout, MNIST, seed)
 
     return Source("saved CNN votes", False, each())
+
+
+def fresh_and_saved(
+    setting: Setting, pool: SplitSet, layout: Layout
+) -> tuple[list[Source], tuple[str, ...]]:
+    """Saved votes, if there are any, and fresh teachers; and a note on saved votes."""
+    found = [fresh(setting, pool, layout)]
+    remembered = saved(setting, layout)
+    return (found, ()) if remembered is None else ([remembered, *found], (SAVED_NOTE,))

@@ -15,6 +15,7 @@ from ballotine.voting.individual import Vanishing
 from ballotine.voting.individual.convert import epsilons
 from ballotine.voting.individual.setting import scaled
 from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.accounting import (
     FIXED_ORDERS,
@@ -34,9 +35,9 @@ from ballotine_reproduction.individualized.elections import (
 )
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.summary import interval, notes
 from ballotine_reproduction.individualized.two_groups import MNIST_NOTES
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import interval, notes
+from ballotine_reproduction.table import Row, Table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -201,7 +202,7 @@ def _epsilons_at(
     return np.array([epsilons(orders, total, DELTA, method).max() for total in totals])
 
 
-def _row(name: str, ratio: int, found: Ratios) -> tuple[Cell, ...]:
+def _row(name: str, ratio: int, found: Ratios) -> Row:
     expected = sqrt(ratio) if name == "vanishing" else float(ratio)
     early = int(np.argmin(np.abs(found.marks - EARLY)))
     return (
@@ -229,4 +230,4 @@ def _chart(found: dict[tuple[str, int], Ratios], name_of_set: str) -> go.Figure:
         if ratio in DRAWN
     ]
     title = f"Ratio of the two halves' ε, paper's accounting ({name_of_set})"
-    return chart(lines, title, "queries", "ε of the more influential half over ε of the other")
+    return chart({title: lines}, "queries", "ε of the more influential half over ε of the other")

@@ -1,8 +1,7 @@
-"""The tables that teachers learn from: Adult, MNIST, or a made-up stand-in for a quick look."""
+"""The sets that teachers learn from: Adult, MNIST, or made-up rows for a quick run."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,9 @@ from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
 from ballotine.types import BoolArray, FloatArray, IntArray, Matrix
 from ballotine.voting import ConfidentGNMax
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.cache import digest
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
 
 TEACHERS = 250
 SIDE = 28
@@ -25,17 +26,18 @@ QUICK_SEEDS = 2
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
-    """All rows of a set, and how the paper uses them.
+class SplitSet:
+    """All rows of a set, which every seed splits anew.
 
     Attributes:
         name: what the tables call it.
-        X: features; y: class positions.
+        X: features.
+        y: class positions.
         classes: how many there are.
         sizes: numbers of private, public and test rows.
         teacher: the kind of teacher, one of `KINDS`.
         mechanism: the aggregation of the standard ensemble.
-        notes: what a reader should know about the stand-ins made.
+        notes: what readers of a table should know about the rows.
     """
 
     name: str
@@ -49,9 +51,8 @@ class Pool:
 
     @cached_property
     def digest(self) -> bytes:
-        """A name for the rows and the kind of teacher, for the cache of votes."""
-        rows = np.ascontiguousarray(self.X).tobytes() + self.y.tobytes()
-        return hashlib.sha256(rows + self.teacher.encode()).digest()
+        """Changes with any row, and with the kind of teacher."""
+        return digest(self.X, self.y, self.classes, self.teacher)
 
     @property
     def estimator(self) -> Any:
@@ -65,54 +66,56 @@ class Pool:
         parts = np.split(order[: private + public + test], [private, private + public])
         return parts[0], parts[1], parts[2]
 
+    def pool(self, seed: int) -> Pool:
+        """The rows themselves, split in the same way."""
+        parts = [(self.X[rows], self.y[rows].astype(np.int64)) for rows in self.split(seed)]
+        return Pool(self.name, *parts[0], *parts[1], *parts[2], notes=self.notes)
+
 
 # The paper's Table 4.
 ADULT = ConfidentGNMax(sigma=40.0, threshold=300.0, sigma_threshold=200.0)
 MNIST = ConfidentGNMax(sigma=40.0, threshold=200.0, sigma_threshold=150.0)
 
 
-def adult(setting: Setting) -> Pool:
+def adult(setting: Setting) -> SplitSet:
     """Adult without incomplete rows, categories as numbers in [0, 1], forests as teachers."""
-    try:
-        found = named.get("adult", setting.data, download=not setting.quick)
-    except DataUnavailableError:
-        if not setting.quick:
-            raise
+    found = _named(setting, "adult")
+    if found is None:
         return _made_up("Adult", ADULT, classes=2, rare=0.25)
-    assert found.X_test is not None
-    assert found.y_test is not None
-    assert found.feature_names is not None
-    X, whole = as_numbers(np.vstack([found.X, found.X_test]), found.feature_names)
-    y = np.concatenate([found.y, found.y_test])
+    X, y, names = found
+    X, whole = as_numbers(X, names)
     sizes, teacher = (37_222, 7_000, 1_000), "forest of 100 trees"
     notes: tuple[str, ...] = ()
     if setting.quick:
         sizes, teacher = _quick_sizes(), "naive Bayes"
         notes = (f"quick: {teacher} on {QUICK_RECORDS} records a teacher",)
-    return Pool("Adult", X[whole], y[whole], 2, sizes, teacher, ADULT, notes)
+    return SplitSet("Adult", X[whole], y[whole], 2, sizes, teacher, ADULT, notes)
 
 
-def mnist(setting: Setting) -> Pool:
+def mnist(setting: Setting) -> SplitSet:
     """MNIST, each image made upright and halved in size, support vector machines as teachers."""
+    found = _named(setting, "mnist")
+    if found is None:
+        return _made_up("MNIST", MNIST, classes=10, rare=None)
+    sizes = _quick_sizes() if setting.quick else (60_000, 9_000, 1_000)
+    rows = sum(sizes)
+    X = halved(upright(found[0].reshape(-1, SIDE, SIDE)[:rows]))
+    notes = (f"quick: {QUICK_RECORDS} records a teacher",) if setting.quick else ()
+    return SplitSet("MNIST", X, found[1][:rows], 10, sizes, "SVC", MNIST, notes)
+
+
+def _named(setting: Setting, name: str) -> tuple[Matrix, IntArray, tuple[str, ...]] | None:
+    """All rows of a named set, and its features' names; None where a quick run finds no set."""
     try:
-        found = named.get("mnist", setting.data, download=not setting.quick)
+        found = named.get(name, setting.data, download=not setting.quick)
     except DataUnavailableError:
         if not setting.quick:
             raise
-        return _made_up("MNIST", MNIST, classes=10, rare=None)
+        return None
     assert found.X_test is not None
     assert found.y_test is not None
-    sizes = _quick_sizes() if setting.quick else (60_000, 9_000, 1_000)
-    rows = sum(sizes)
-    images = np.vstack([found.X, found.X_test]).reshape(-1, SIDE, SIDE)[:rows]
-    y = np.concatenate([found.y, found.y_test])[:rows]
-    notes = (f"quick: {QUICK_RECORDS} records a teacher",) if setting.quick else ()
-    return Pool("MNIST", halved(upright(images)), y, 10, sizes, "SVC", MNIST, notes)
-
-
-def seeds_of(setting: Setting) -> range:
-    """The seeds of an experiment; a quick one uses few."""
-    return range(min(setting.seeds, QUICK_SEEDS) if setting.quick else setting.seeds)
+    X, y = np.vstack([found.X, found.X_test]), np.concatenate([found.y, found.y_test])
+    return X, y, found.feature_names or ()
 
 
 def as_numbers(X: Matrix, names: tuple[str, ...]) -> tuple[FloatArray, BoolArray]:
@@ -168,8 +171,8 @@ def _quick_sizes() -> tuple[int, int, int]:
     return (TEACHERS * QUICK_RECORDS, QUICK_PUBLIC, QUICK_TEST)
 
 
-def _made_up(name: str, mechanism: ConfidentGNMax, classes: int, rare: float | None) -> Pool:
-    """A table of made-up rows: it shows the road, and nothing about the set it stands for."""
+def _made_up(name: str, mechanism: ConfidentGNMax, classes: int, rare: float | None) -> SplitSet:
+    """Made-up rows: they show that everything works, and nothing about the set."""
     from sklearn.datasets import make_classification
 
     sizes = _quick_sizes()
@@ -187,7 +190,7 @@ def _made_up(name: str, mechanism: ConfidentGNMax, classes: int, rare: float | N
     )
     notes = (f"quick, without {name}: made-up rows stand in for it, so the numbers mean nothing",)
     labels, teacher = np.asarray(y, dtype=np.int64), "naive Bayes"
-    return Pool(f"made-up {name}", X, labels, classes, sizes, teacher, mechanism, notes)
+    return SplitSet(f"made-up {name}", X, labels, classes, sizes, teacher, mechanism, notes)
 
 
 def _forest() -> Any:

@@ -10,16 +10,18 @@ import numpy as np
 
 from ballotine.models import seeded_clone
 from ballotine.types import FloatArray, IntArray
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import WAYS
 from ballotine_reproduction.individualized.elections import Method, SegmentVotes
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import HIGHER, SHARES, Split
-from ballotine_reproduction.individualized.sets import Pool, seeds_of
-from ballotine_reproduction.individualized.summary import COLUMNS, NOTES, VOTINGS, interval, notes
+from ballotine_reproduction.individualized.sets import QUICK_SEEDS, SplitSet
+from ballotine_reproduction.individualized.tallied import COLUMNS, NOTES, VOTINGS
 from ballotine_reproduction.individualized.two_groups import BASELINES, METHODS, budgets_of
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import interval, notes
+from ballotine_reproduction.table import Row, Table
 
 COMPARED: dict[str, Method] = {
     name: METHODS[name] for name in ("upsampling", "weighting", "weighting, balanced")
@@ -39,7 +41,7 @@ _STUDENTS = (
 class SeedPanel:
     """The teachers of one seed, and the rows of its split."""
 
-    pool: Pool
+    pool: SplitSet
     seed: int
     ensemble: SegmentVotes
     public: IntArray
@@ -81,10 +83,10 @@ class Grades:
         )
 
 
-def panels(setting: Setting, pool: Pool) -> Iterator[SeedPanel]:
+def panels(setting: Setting, pool: SplitSet) -> Iterator[SeedPanel]:
     """The ensembles of Tables 5 and 7, one per seed."""
     source = fresh(setting, pool, QUARTERS)
-    for seed, ensemble in zip(seeds_of(setting), source.ensembles, strict=True):
+    for seed, ensemble in zip(setting.seed_range(QUICK_SEEDS), source.ensembles, strict=True):
         _, public, test = pool.split(seed)
         yield SeedPanel(pool, seed, ensemble, public, test)
 
@@ -99,19 +101,19 @@ def table9(setting: Setting) -> Table:
     return _table("Table 9", sets.adult(setting), setting, reported.TABLE9)
 
 
-def _table(name: str, pool: Pool, setting: Setting, printed: reported.Students) -> Table:
+def _table(name: str, pool: SplitSet, setting: Setting, printed: reported.Students) -> Table:
     grades = _grades(setting, pool)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for (method, split), cell in grades.items():
         where = ("–", "–") if split is None else (f"ln {split[0]}", f"{split[1]} %")
         rows.append((method, *where, printed.value(method, split), *cell.cells()))
     columns = ("method", "higher budget", "share with it", *COLUMNS)
     remarks = notes(pool.notes, (_ACCURACY, _STUDENTS.format(kind=pool.teacher)), NOTES[:-1])
     title = f"{name}: accuracy of the student by method and budget split ({pool.name})"
-    return Table(title, columns, tuple(rows), remarks)
+    return Table(title, columns, rows, remarks)
 
 
-def _grades(setting: Setting, pool: Pool) -> Mapping[tuple[str, Split | None], Grades]:
+def _grades(setting: Setting, pool: SplitSet) -> Mapping[tuple[str, Split | None], Grades]:
     higher = HIGHER[:1] if setting.quick else HIGHER
     wanted: list[tuple[str, Split | None, Method]] = [
         ("standard", None, BASELINES["standard"]),

@@ -8,6 +8,7 @@ import numpy as np
 
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import (
     PAPER_ORDERS,
@@ -28,19 +29,18 @@ from ballotine_reproduction.individualized.elections import (
     weighted,
     weighting,
 )
-from ballotine_reproduction.individualized.ensembles import SAVED_NOTE, Source, fresh, saved
+from ballotine_reproduction.individualized.ensembles import Source, fresh_and_saved
 from ballotine_reproduction.individualized.layout import THIRDS
-from ballotine_reproduction.individualized.summary import (
+from ballotine_reproduction.individualized.tallied import (
     COLUMNS,
     NOTES,
     VOTINGS,
     Tallied,
-    interval,
-    notes,
     votings_of,
 )
 from ballotine_reproduction.individualized.two_groups import METHOD_NOTES, MNIST_NOTES
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import interval, notes
+from ballotine_reproduction.table import Row, Table
 
 SPLITS: dict[str, FloatArray] = {
     "34/43/23": np.array([3.0, 3.0, 2.0, 2.0, 1.0]),
@@ -81,11 +81,8 @@ class ByRank:
 def table1(setting: Setting) -> Table:
     """Labels and their accuracy for three groups on MNIST."""
     pool = sets.mnist(setting)
-    found = [fresh(setting, pool, THIRDS)]
-    remembered = saved(setting, THIRDS)
-    if remembered is not None:
-        found.insert(0, remembered)
-    rows: list[tuple[Cell, ...]] = []
+    found, extra = fresh_and_saved(setting, pool, THIRDS)
+    rows: list[Row] = []
     remarks: list[str] = []
     for source in found:
         cells, ranks = _vote(setting, source)
@@ -104,10 +101,9 @@ def table1(setting: Setting) -> Table:
         "paper: accuracy",
         "ours: accuracy",
     )
-    extra = (SAVED_NOTE,) if remembered is not None else ()
     title = f"Table 1: three groups with ε = 1, 2, 3 ({pool.name})"
     words = notes(pool.notes, NOTES, METHOD_NOTES, (_ALGORITHM_2,), remarks, extra, MNIST_NOTES)
-    return Table(title, columns, tuple(rows), (*words, _NO_SVHN))
+    return Table(title, columns, rows, (*words, _NO_SVHN))
 
 
 def printed_weights(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElection:
@@ -157,7 +153,7 @@ def _vote(
     return cells, ranks
 
 
-def _row(teachers: str, split: str, name: str, cell: Tallied) -> tuple[Cell, ...]:
+def _row(teachers: str, split: str, name: str, cell: Tallied) -> Row:
     labels, accuracy = _printed(split, name)
     ours = interval([100 * share for share in cell.accuracy], 1)
     return (split, teachers, name, labels, *cell.cells(), accuracy, ours)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import log
 
 import numpy as np
 
 from ballotine.types import FloatArray
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.elections import (
     Method,
@@ -18,17 +19,12 @@ from ballotine_reproduction.individualized.elections import (
     weighting,
     without_check,
 )
-from ballotine_reproduction.individualized.ensembles import SAVED_NOTE, Source, fresh, saved
+from ballotine_reproduction.individualized.ensembles import Source, fresh, fresh_and_saved
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import HIGHER, SHARES, Split
-from ballotine_reproduction.individualized.summary import (
-    COLUMNS,
-    NOTES,
-    Tallied,
-    notes,
-    votings_of,
-)
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.individualized.tallied import COLUMNS, NOTES, Tallied, votings_of
+from ballotine_reproduction.summary import notes
+from ballotine_reproduction.table import Row, Table
 
 METHODS: dict[str, Method] = {
     "upsampling": upsampling,
@@ -72,14 +68,10 @@ Printed = Mapping[str, Mapping[Split, float]]
 def table5(setting: Setting) -> Table:
     """Labels on MNIST by method and budget split."""
     pool = sets.mnist(setting)
-    found = [fresh(setting, pool, QUARTERS)]
-    remembered = saved(setting, QUARTERS)
-    if remembered is not None:
-        found.insert(0, remembered)
-    extra = MNIST_NOTES if remembered is None else (SAVED_NOTE, *MNIST_NOTES)
+    found, extra = fresh_and_saved(setting, pool, QUARTERS)
     rows = _rows(setting, found, reported.TABLE5, reported.TABLE5_BASELINE)
     title = f"Table 5: labels by method and budget split ({pool.name})"
-    return _table(title, rows, notes(pool.notes, NOTES, METHOD_NOTES, extra))
+    return _table(title, rows, notes(pool.notes, NOTES, METHOD_NOTES, extra, MNIST_NOTES))
 
 
 def table7(setting: Setting) -> Table:
@@ -98,15 +90,13 @@ def budgets_of(high: int, share: int) -> FloatArray:
     return np.where(generous, log(high), reported.LOW)
 
 
-def _table(title: str, rows: Iterable[tuple[Cell, ...]], remarks: tuple[str, ...]) -> Table:
+def _table(title: str, rows: list[Row], remarks: tuple[str, ...]) -> Table:
     columns = ("teachers", "method", "higher budget", "share with it", *COLUMNS)
-    return Table(title, columns, tuple(rows), remarks)
+    return Table(title, columns, rows, remarks)
 
 
-def _rows(
-    setting: Setting, found: list[Source], printed: Printed, baseline: int
-) -> list[tuple[Cell, ...]]:
-    rows: list[tuple[Cell, ...]] = []
+def _rows(setting: Setting, found: list[Source], printed: Printed, baseline: int) -> list[Row]:
+    rows: list[Row] = []
     for source in found:
         cells = _vote(setting, source)
         for (method, split), cell in cells.items():

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import plotly.graph_objects as go
-
-from ballotine.metrics import MultiLabelScores
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner import notes
 from ballotine_reproduction.multiwinner.accounts import (
-    Afforded,
+    BINARY_AND_POWERSET,
+    METRICS,
+    Outcome,
     Rule,
-    afforded,
     binary,
     clipped,
-    powerset,
+    outcome,
+    query_lines,
 )
 from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import LabelElection, elections
-from ballotine_reproduction.multiwinner.plots import Line, chart
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles
-from ballotine_reproduction.multiwinner.summary import (
-    ACCOUNTS,
-    JUDGED,
-    METRICS,
-    POOL,
-    Spread,
-    counted,
-    judge,
-    judged,
-    notes,
-)
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.table import Row, Table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 SIGMAS = (1, 2, 3, 5, 7, 9, 12, 15, 20, 25, 30)
 QUICK_SIGMAS = (2, 5, 10)
@@ -41,25 +35,28 @@ FIRST_LABELS = 11
 SELECTED = {"Pascal VOC": 9.0, "CheXpert": 7.0}
 """σ that Figures 1 and 15 mark: the paper's choice for the set that ours stands for."""
 
+ACCOUNTED = ("claimed", "paper", "strict", "fixed")
+
 
 @dataclass(frozen=True)
-class Point:
-    """One mechanism of one set at one noise, over all seeds."""
+class Sweep:
+    """One mechanism of one set at every noise."""
 
     profile: Profile
     mechanism: str
-    sigma: float
-    pool: int
-    counts: Sequence[Afforded]
-    scores: Sequence[MultiLabelScores]
+    outcomes: Sequence[Outcome]
+    sigmas: Sequence[float]
 
-    def height(self, what: str) -> Spread:
-        """Answered queries by one account."""
-        return Spread.of([getattr(each, what) for each in self.counts])
-
-    def quality(self, metric: str) -> Spread:
-        """One of the metrics."""
-        return Spread.of([getattr(each, metric.lower()) for each in self.scores])
+    def rows(self, *accounts: str) -> list[Row]:
+        """A row for every noise, with the queries that these accounts allow."""
+        return [
+            (
+                *(self.profile.title, self.mechanism, each.sigma),
+                *(each.counted(*accounts) if accounts else ()),
+                *each.judged(),
+            )
+            for each in self.outcomes
+        ]
 
 
 def figure1(setting: Setting) -> Table:
@@ -74,22 +71,21 @@ def figure15(setting: Setting) -> Table:
 
 def figure8(setting: Setting) -> Table:
     """Quality of Binary and Powerset voting against the noise."""
-    rules = {"Binary": binary, "Powerset": powerset()}
-    points = []
+    sweeps = []
     for profile in profiles(setting):
         held = [e.first_labels(min(FIRST_LABELS, e.labels)) for e in elections(profile, setting)]
-        points += _swept(profile, held, rules, setting, count=False)
+        sweeps += _swept(profile, held, BINARY_AND_POWERSET, setting, count=False)
     title = f"Figure 8: quality against noise on the first {FIRST_LABELS} labels (scene has 6)"
-    return _quality_table(title, setting, points)
+    return _quality_table(title, setting, sweeps)
 
 
 def figure14(setting: Setting) -> Table:
     """Quality of Binary voting on all labels against the noise."""
-    points = []
+    sweeps = []
     for profile in profiles(setting):
         held = elections(profile, setting)
-        points += _swept(profile, held, {"Binary": binary}, setting, count=False)
-    return _quality_table("Figure 14: quality of Binary voting against noise", setting, points)
+        sweeps += _swept(profile, held, {"Binary": binary}, setting, count=False)
+    return _quality_table("Figure 14: quality of Binary voting against noise", setting, sweeps)
 
 
 def _swept(
@@ -99,93 +95,74 @@ def _swept(
     setting: Setting,
     *,
     count: bool,
-) -> list[Point]:
+) -> list[Sweep]:
     sigmas = QUICK_SIGMAS if setting.quick else SIGMAS
-    points = []
-    with setting.progress.stage(f"σ {profile.title}", len(rules) * len(sigmas)) as advance:
+    sweeps = []
+    with setting.progress.stage(f"σ {profile.title}", len(rules)) as advance:
         for name, rule in rules.items():
             votes = [rule(election) for election in held]
-            for sigma in sigmas:
-                counts = [afforded(each, sigma, BUDGET) for each in votes] if count else []
-                scores = [judge(e, v, sigma) for e, v in zip(held, votes, strict=True)]
-                points.append(Point(profile, name, sigma, held[0].queries, counts, scores))
-                advance(1)
-    return points
+            found = [outcome(held, votes, sigma, BUDGET if count else None) for sigma in sigmas]
+            sweeps.append(Sweep(profile, name, found, sigmas))
+            advance(1)
+    return sweeps
 
 
 def _queries_against_noise(name: str, setting: Setting, *wanted: Profile) -> Table:
-    points: list[Point] = []
+    sweeps: list[Sweep] = []
     for profile in wanted:
         rules = {
             "Binary": binary,
             "τ, l2": clipped(profile.tau),
             "τ, l1": clipped(profile.tau_l1, "l1"),
         }
-        points += _swept(profile, elections(profile, setting), rules, setting, count=True)
-    rows = tuple(_counts_row(point) for point in points)
-    columns = ("set", "mechanism", "σ", "claimed", "paper", "strict", "fixed", *METRICS)
+        sweeps += _swept(profile, elections(profile, setting), rules, setting, count=True)
+    rows = [row for sweep in sweeps for row in sweep.rows(*ACCOUNTED)]
     taus = "; ".join(f"{p.title}: {p.tau:g} (l2), {p.tau_l1:g} (l1)" for p in wanted)
-    remarks = notes(
+    remarks = notes.about(
         setting,
         BUDGET,
         f"τ: {taus}. The line marks the paper's σ: 9 for Pascal VOC, 7 for CheXpert.",
         "claimed: the paper's data-independent costs (its L2-DI and L1-DI), classic conversion.",
-        *ACCOUNTS,
-        POOL,
-        JUDGED,
+        *notes.ACCOUNTS,
+        notes.POOL,
+        notes.JUDGED,
     )
     title = f"{name}: answered queries and quality against the noise"
     figures = {
-        "paper": _drawn(points, {"paper": "solid", "claimed": "dot"}, wanted),
-        "true": _drawn(points, {"fixed": "solid", "strict": "dash"}, wanted),
-        "quality": _quality_chart([p for p in points if p.mechanism == "τ, l2"]),
+        "paper": _query_chart(sweeps, {"paper": "solid", "claimed": "dot"}),
+        "true": _query_chart(sweeps, {"fixed": "solid", "strict": "dash"}),
+        "quality": _quality_chart([sweep for sweep in sweeps if sweep.mechanism == "τ, l2"]),
     }
-    return Table(title, columns, rows, remarks, figures)
+    return Table(title, ("set", "mechanism", "σ", *ACCOUNTED, *METRICS), rows, remarks, figures)
 
 
-def _counts_row(point: Point) -> tuple[Cell, ...]:
-    cells = [
-        counted([getattr(each, how) for each in point.counts], point.pool)
-        for how in ("claimed", "paper", "strict", "fixed")
-    ]
-    return (point.profile.title, point.mechanism, point.sigma, *cells, *judged(point.scores))
-
-
-def _drawn(
-    points: Sequence[Point], accounts: dict[str, str], wanted: Sequence[Profile]
-) -> go.Figure:
+def _query_chart(sweeps: Sequence[Sweep], accounts: dict[str, str]) -> go.Figure:
     panels: dict[str, list[Line]] = {}
-    for profile in wanted:
-        lines = panels.setdefault(profile.title, [])
-        for colour, mechanism in enumerate(dict.fromkeys(p.mechanism for p in points)):
-            mine = [p for p in points if (p.profile, p.mechanism) == (profile, mechanism)]
-            sigmas = [point.sigma for point in mine]
-            for how, dash in accounts.items():
-                heights = [point.height(how) for point in mine]
-                lines.append(Line(f"{mechanism}, {how}", sigmas, heights, dash, colour))
-    marks = {p.title: SELECTED[p.stands_for] for p in wanted if p.stands_for in SELECTED}
-    return chart(panels, "σ", "answered queries", logarithmic=True, mark=marks)
+    marks = {}
+    for sweep in sweeps:
+        lines = panels.setdefault(sweep.profile.title, [])
+        colour = len(lines) // len(accounts)
+        lines += query_lines(sweep.mechanism, sweep.sigmas, sweep.outcomes, colour, accounts)
+        if sweep.profile.stands_for in SELECTED:
+            marks[sweep.profile.title] = SELECTED[sweep.profile.stands_for]
+    return chart(panels, "σ", "answered queries", logarithmic=True, marks=marks)
 
 
-def _quality_table(title: str, setting: Setting, points: Sequence[Point]) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        (point.profile.title, point.mechanism, point.sigma, *judged(point.scores))
-        for point in points
-    ]
-    remarks = notes(setting, None, JUDGED)
-    columns = ("set", "mechanism", "σ", *METRICS)
-    return Table(title, columns, tuple(rows), remarks, {"quality": _quality_chart(points)})
+def _quality_table(title: str, setting: Setting, sweeps: Sequence[Sweep]) -> Table:
+    rows = [row for sweep in sweeps for row in sweep.rows()]
+    remarks = notes.about(setting, None, notes.JUDGED)
+    figures = {"quality": _quality_chart(sweeps)}
+    return Table(title, ("set", "mechanism", "σ", *METRICS), rows, remarks, figures)
 
 
-def _quality_chart(points: Sequence[Point]) -> go.Figure:
+def _quality_chart(sweeps: Sequence[Sweep]) -> go.Figure:
     panels: dict[str, list[Line]] = {}
-    mechanisms = list(dict.fromkeys(point.mechanism for point in points))
-    for title in dict.fromkeys(point.profile.title for point in points):
-        lines = panels.setdefault(title, [])
-        for mechanism, dash in zip(mechanisms, ("solid", "dot"), strict=False):
-            mine = [p for p in points if (p.profile.title, p.mechanism) == (title, mechanism)]
-            sigmas = [point.sigma for point in mine]
-            for colour, metric in enumerate(("ACC", "BAC", "mAP")):
-                heights = [point.quality(metric) for point in mine]
-                lines.append(Line(f"{mechanism}: {metric}", sigmas, heights, dash, colour))
+    for sweep in sweeps:
+        lines = panels.setdefault(sweep.profile.title, [])
+        dash = "dot" if lines else "solid"
+        for colour, metric in enumerate(("ACC", "BAC", "mAP")):
+            heights = [each.quality(metric) for each in sweep.outcomes]
+            name = f"{sweep.mechanism}: {metric}"
+            line = Line.of_intervals(name, sweep.sigmas, heights, dash=dash, colour=colour)
+            lines.append(line)
     return chart(panels, "σ", "metric")

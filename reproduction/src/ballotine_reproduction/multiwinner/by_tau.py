@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from ballotine.privacy.powerset import allowed_subsets
-from ballotine_reproduction.multiwinner import reported
-from ballotine_reproduction.multiwinner.accounts import afforded, count_cells, powerset
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner import notes, reported
+from ballotine_reproduction.multiwinner.accounts import METRICS, MODES, outcome, powerset
 from ballotine_reproduction.multiwinner.affordable import BUDGET
 from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.sets import SCENE, TMC2007, YEAST, Profile, profiles
-from ballotine_reproduction.multiwinner.summary import (
-    ACCOUNTS,
-    JUDGED,
-    METRICS,
-    POOL,
-    PRINTED,
-    judge,
-    judged,
-    notes,
-)
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.table import Row, Table
 
 STEPS: dict[str, dict[int, tuple[float, tuple[int, ...]]]] = {
     TMC2007.name: {
@@ -39,7 +30,7 @@ QUICK_STEPS = {4: (4.0, (1, 4)), 8: (2.0, (1, 2, 8))}
 
 def table8(setting: Setting) -> Table:
     """Answered queries and quality for several τ."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for profile in profiles(setting):
         held = elections(profile, setting)
         steps = STEPS.get(profile.name, QUICK_STEPS)
@@ -49,25 +40,23 @@ def table8(setting: Setting) -> Table:
                 chosen = [election.first_labels(labels) for election in held]
                 rows.append(_row(profile, chosen, sigma, tau))
                 advance(1)
-    columns = ("set", "labels", "τ", "allowed sets", "σ", "paper", "strict", "fixed", *METRICS)
-    remarks = notes(
+    columns = ("set", "labels", "τ", "allowed sets", "σ", *MODES, *METRICS, "printed")
+    remarks = notes.about(
         setting,
         BUDGET,
-        *ACCOUNTS,
-        POOL,
+        *notes.ACCOUNTS,
+        notes.POOL,
         "τ does not lower the data-independent cost: one vote still moves two counts.",
-        JUDGED,
-        PRINTED.format(sets="Pascal VOC (20 labels beside our 20)"),
+        notes.JUDGED,
+        notes.printed("Pascal VOC (20 labels beside our 20)"),
     )
     title = "Table 8: Powerset voting with at most τ labels per ballot"
-    return Table(title, (*columns, "printed"), tuple(rows), remarks)
+    return Table(title, columns, rows, remarks)
 
 
-def _row(profile: Profile, chosen: list[LabelElection], sigma: float, tau: int) -> tuple[Cell, ...]:
-    labels, pool = chosen[0].labels, chosen[0].queries
-    votes = [powerset(tau)(election) for election in chosen]
-    counts = [afforded(each, sigma, BUDGET) for each in votes]
-    scores = [judge(e, v, sigma) for e, v in zip(chosen, votes, strict=True)]
+def _row(profile: Profile, chosen: list[LabelElection], sigma: float, tau: int) -> Row:
+    labels = chosen[0].labels
+    found = outcome(chosen, [powerset(tau)(election) for election in chosen], sigma)
     queries = reported.POWERSET_TAU.get((labels, tau)) if profile is TMC2007 else None
     head = (profile.title, labels, tau, allowed_subsets(labels, tau), sigma)
-    return (*head, *count_cells(counts, pool), *judged(scores), queries)
+    return (*head, *found.counted(), *found.judged(), queries)

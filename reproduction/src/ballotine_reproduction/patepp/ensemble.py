@@ -1,85 +1,68 @@
-"""The teachers: 250 of 240 records each, and what they say about public images."""
+"""The teachers: 250 of 240 records each, on patches of public images."""
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from typing import Any, BinaryIO
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from sklearn.svm import SVC
 
-from ballotine.data.named import sets as named
 from ballotine.data.partition import make_partition
 from ballotine.features import PatchFeatures
-from ballotine.files import produce_atomic
-from ballotine.teachers.engine import LocalEngine
-from ballotine.teachers.train import TeacherShare, predict_classes, train_share, train_teacher
+from ballotine.teachers.train import TeacherShare
 from ballotine.types import IntArray, Matrix
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.cache import Array, cache_path, cached_arrays, digest
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.teaching import cast_ballots
 
 CLASSES = 10
 TEACHERS = 250
-PUBLIC = 9_000
 SECRET = b"ballotine/experiments/patepp"
-FORMAT = b"ballotine/experiments/patepp/teachers/1\0"
-SHAPE = (1, 28, 28)
 
 
 @dataclass(frozen=True, eq=False)
-class Images:
-    """A set of images: private ones for teachers, public ones to ask about, some to judge by.
+class VotedPool:
+    """Rows, and what the teachers say about the public ones.
 
     Attributes:
-        name: of the set; title: the same, for tables.
-        X: private images; y: their classes. The others likewise.
-        shape: of one image.
-    """
-
-    name: str
-    title: str
-    X: Matrix
-    y: IntArray
-    X_public: Matrix
-    y_public: IntArray
-    X_test: Matrix
-    y_test: IntArray
-    shape: tuple[int, int, int] = SHAPE
-
-
-@dataclass(frozen=True, eq=False)
-class Ensemble:
-    """What teachers say about public images.
-
-    Attributes:
+        rows: the rows themselves; y_public and y_test serve evaluation only.
         ballots: class numbers, shape (public rows, teachers).
-        patches: features of the public images; patches_test: of those to judge by.
+        patches: features of the public rows, learnt from these.
+        patches_test: the same of the test rows.
     """
 
+    rows: Pool
     ballots: IntArray
     patches: Matrix
     patches_test: Matrix
 
+    @property
+    def name(self) -> str:
+        """What titles call the set."""
+        return self.rows.name
 
-def images_of(setting: Setting, name: str) -> Images:
-    """The set of that name, cut as the paper cuts Fashion-MNIST."""
-    found = named.get(name, setting.data)
-    assert found.X_test is not None
-    assert found.y_test is not None
-    X_test, y_test = found.X_test.astype(np.float32), found.y_test.astype(np.int64)
-    return Images(
-        name,
-        {"fashion-mnist": "Fashion-MNIST", "mnist": "MNIST"}[name],
-        found.X.astype(np.float32),
-        found.y.astype(np.int64),
-        X_test[:PUBLIC],
-        y_test[:PUBLIC],
-        X_test[PUBLIC:],
-        y_test[PUBLIC:],
-    )
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What readers of a table should know about the rows."""
+        return self.rows.notes
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Changes with any row, ballot or feature."""
+        return digest(self.rows.digest, self.ballots, self.patches, self.patches_test)
+
+    def held_out(self, asked: IntArray, held_out: IntArray) -> VotedPool:
+        """Some public rows stay public, others take the place of the test rows."""
+        return replace(
+            self,
+            rows=self.rows.held_out(asked, held_out),
+            ballots=self.ballots[asked],
+            patches=self.patches[asked],
+            patches_test=self.patches[held_out],
+        )
 
 
 def teacher() -> Any:
@@ -87,92 +70,39 @@ def teacher() -> Any:
     return SVC(C=10.0)
 
 
-def features(images: Images) -> PatchFeatures:
-    """What teachers and students may see of an image: learnt from public ones alone."""
-    return PatchFeatures(images.shape, random_state=0).fit(images.X_public)
+def features(pool: Pool) -> PatchFeatures:
+    """What teachers and students see of an image: learnt from public ones alone."""
+    return PatchFeatures(pool.image_shape, random_state=0).fit(pool.X_public)
 
 
-def ensemble(setting: Setting, images: Images) -> Ensemble:
-    """The votes of all teachers: from the cache, or now."""
-    kept = _place(setting, images)
-    known = _load(kept)
-    if known is None:
-        with setting.progress.stage(f"{images.title}: patches", 1) as advance:
-            seen = features(images)
-            X, public, test = map(seen.transform, (images.X, images.X_public, images.X_test))
-            advance(1)
-        ballots = votes(setting, teacher(), X, images.y, public, TEACHERS, TEACHERS)
-        known = Ensemble(ballots, public.astype(np.float32), test.astype(np.float32))
-        if kept is not None:
-            kept.parent.mkdir(parents=True, exist_ok=True)
-            produce_atomic(kept, partial(_save, found=known))
-    return known
-
-
-def votes(
-    setting: Setting,
-    estimator: Any,
-    X: Matrix,
-    y: IntArray,
-    asked: Matrix,
-    teachers: int,
-    dealt: int,
-) -> IntArray:
-    """Every teacher's class for every asked row, shape (asked, teachers).
-
-    Args:
-        setting: says how many processes train.
-        estimator: what a teacher is.
-        X: private rows.
-        y: their classes.
-        asked: the rows to vote on.
-        teachers: how many of the shares have a teacher.
-        dealt: how many shares the records are dealt to.
-    """
-    partition = make_partition("random", y, dealt, SECRET)
-    shares = [TeacherShare(i, partition.shares[i], i) for i in range(teachers)]
-    found = np.empty((len(asked), teachers), dtype=np.int64)
-    with setting.progress.stage("teachers", teachers) as advance:
-        work = partial(_vote, estimator, X, y, asked)
-        for position, cast in LocalEngine(setting.jobs).map(work, shares):
-            found[:, position] = cast
-            advance(1)
-    return found
-
-
-def _vote(
-    estimator: Any, X: Matrix, y: IntArray, asked: Matrix, share: TeacherShare
-) -> tuple[int, IntArray]:
-    trained = train_share(train_teacher, estimator, X, y, share)
-    return share.position, predict_classes(trained.model, asked, CLASSES)[0]
-
-
-def _place(setting: Setting, images: Images) -> Path | None:
-    """The file for these votes: its name follows from everything they depend on."""
-    if setting.cache is None:
-        return None
-    name = hashlib.sha256(FORMAT + f"{images.name} {teacher()!r} {PatchFeatures()!r}".encode())
-    for rows in (images.X, images.y, images.X_public):
-        name.update(str(rows.shape).encode() + np.ascontiguousarray(rows[::97]).tobytes())
-    return setting.cache / f"teachers-{name.hexdigest()[:40]}.npz"
-
-
-def _load(path: Path | None) -> Ensemble | None:
-    """Votes that were kept; a file that does not hold them is trained again."""
-    if path is None or not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            ballots = archive["ballots"].astype(np.int64)
-            return Ensemble(ballots, archive["patches"], archive["patches_test"])
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-
-
-def _save(stream: BinaryIO, found: Ensemble) -> None:
-    np.savez_compressed(
-        stream,
-        ballots=found.ballots.astype(np.uint8),
-        patches=found.patches,
-        patches_test=found.patches_test,
+def with_votes(setting: Setting, pool: Pool) -> VotedPool:
+    """Train all teachers, or take their votes from the cache."""
+    facts = (pool.digest, TEACHERS, repr(teacher()), repr(PatchFeatures()))
+    path = cache_path(setting.cache, "patepp-teachers", ".npz", *facts)
+    found = cached_arrays(
+        path,
+        {
+            "ballots": (np.uint8, (len(pool.X_public), TEACHERS)),
+            "patches": (np.float32, (len(pool.X_public), None)),
+            "patches_test": (np.float32, (len(pool.X_test), None)),
+        },
+        lambda: _train(setting, pool),
     )
+    ballots = found["ballots"].astype(np.int64)
+    return VotedPool(pool, ballots, found["patches"], found["patches_test"])
+
+
+def _train(setting: Setting, pool: Pool) -> dict[str, Array]:
+    with setting.progress.stage(f"{pool.name}: patches", 1) as advance:
+        seen = features(pool)
+        X, public, test = map(seen.transform, (pool.X, pool.X_public, pool.X_test))
+        advance(1)
+    shares = shares_of(pool.y, TEACHERS)
+    ballots = cast_ballots(setting, teacher(), X, pool.y, shares, public, CLASSES)
+    return {"ballots": ballots, "patches": public, "patches_test": test}
+
+
+def shares_of(y: IntArray, number: int) -> list[TeacherShare]:
+    """Records dealt at random to so many teachers."""
+    partition = make_partition("random", y, number, SECRET)
+    return [TeacherShare(i, rows, i) for i, rows in enumerate(partition.shares)]

@@ -16,18 +16,18 @@ from ballotine.students.neural import (
     SemiSupervisedGAN,
     Supervised,
 )
-from ballotine_reproduction.patepp.pools import Pool
+from ballotine_reproduction.patepp.ensemble import VotedPool
 
 BETA = 0.2
 """The paper's noise rate in its Table I."""
 CAUTIOUS_BETA = 0.1
-"""Of two networks on answered rows: a share that is too small is safer."""
+"""Of two networks on answered rows; too small a share is the safer error."""
 CHOICE = "MixMatch on patches"
 """What we recommend for images: chosen on rows and seeds that the tables do not use."""
 PATCH_NETWORK: dict[str, Any] = {"network": "mlp", "shape": None}
 PATCH_EFFORT: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
 PATCH_WIDTH, PATCH_RAMP = 200, 5
-"""Of students that are shown patches instead of pixels: a small network, and little time."""
+"""Students that see patches instead of pixels: a small network, trained for a short time."""
 TAU = {"tight": 0.318, "loose": 0.182}
 """The removed share: at the tight budget the paper's best; for the loose one it tells none."""
 
@@ -60,12 +60,12 @@ QUICK = StudentSchedule("mlp", epochs=10, answered_epochs=25, ramp=4, generator_
 LONG = StudentSchedule(
     "small-cnn", epochs=400, answered_epochs=400, ramp=15, learning_rate=1e-2, decay="none"
 )
-"""The paper's own; its network of seven convolutions would take days."""
+"""The paper's schedule; its network of seven convolutions would take days."""
 QUICK_LONG = replace(QUICK, epochs=12, learning_rate=1e-2, decay="none")
 
 
 def schedule_of(*, quick: bool, long: bool = False) -> StudentSchedule:
-    """The effort of a table, of the paper, or of a quick look."""
+    """The schedule of the tables, of the paper, or of a quick run."""
     if long:
         return QUICK_LONG if quick else LONG
     return QUICK if quick else FULL
@@ -99,7 +99,7 @@ def case(method: str, level: str, seed: int) -> Training:
 
 
 def on_patches(method: str) -> bool:
-    """Whether the student is shown patches instead of pixels."""
+    """Whether the student sees patches instead of pixels."""
     return method.endswith("on patches")
 
 
@@ -107,11 +107,11 @@ Shared: TypeAlias = dict[str, Any]
 Maker: TypeAlias = Callable[[Training, Shared, StudentSchedule], Any]
 
 
-def make(which: Training, pool: Pool, schedule: StudentSchedule) -> Any:
+def make(which: Training, pool: VotedPool, schedule: StudentSchedule) -> Any:
     """A student that has learnt nothing yet."""
     shared: Shared = {
         "network": schedule.network,
-        "shape": pool.shape,
+        "shape": pool.rows.shape,
         "epochs": schedule.epochs,
         "learning_rate": schedule.learning_rate,
         "decay": schedule.decay,

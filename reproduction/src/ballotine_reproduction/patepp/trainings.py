@@ -1,29 +1,26 @@
-"""Trainings, each kept on disk so that tables share them and can be resumed."""
+"""Trainings of students, each in the cache, so that tables share and resume them."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ballotine.files import write_atomic
 from ballotine.progress import Advance, Silent
 from ballotine.students.neural import Epoch
 from ballotine.students.neural.cleansing import most_suspected
 from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
-from ballotine_reproduction.patepp.labelling import Answered, answered
+from ballotine_reproduction.cache import cache_path, read_json, write_json
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.patepp.ensemble import VotedPool
+from ballotine_reproduction.patepp.labelling import LEVELS, Answered, answered, numbers
 from ballotine_reproduction.patepp.methods import Training, make, on_patches, schedule_of
-from ballotine_reproduction.patepp.pools import Pool
-from ballotine_reproduction.table import Setting
-
-FORMAT = "ballotine/experiments/patepp/2"
+from ballotine_reproduction.summary import percent_right
 
 
 @dataclass(frozen=True)
@@ -44,14 +41,14 @@ class Result:
 
 
 Memory: TypeAlias = dict[Training, Result]
-"""Trainings that are known already, for those that begin where they end."""
+"""Results of trainings, for those that begin where others end."""
 
 
-def results(setting: Setting, pool: Pool, cases: Sequence[Training]) -> list[Result]:
+def results(setting: Setting, pool: VotedPool, cases: Sequence[Training]) -> list[Result]:
     """The results of trainings, on as many processes as there may be."""
     known: Memory = {}
     for which in cases:
-        if (kept := _load(_place(setting, pool, which))) is not None:
+        if (kept := _load(_path(setting, pool, which))) is not None:
             known[which] = kept
     chains = _chains([which for which in dict.fromkeys(cases) if which not in known])
     if setting.jobs == 1 or len(chains) == 1:
@@ -67,7 +64,7 @@ def results(setting: Setting, pool: Pool, cases: Sequence[Training]) -> list[Res
     return [known[which] for which in cases]
 
 
-def accuracies(setting: Setting, pool: Pool, cases: Sequence[Training]) -> list[float]:
+def accuracies(setting: Setting, pool: VotedPool, cases: Sequence[Training]) -> list[float]:
     """Of several trainings."""
     return [found.accuracy for found in results(setting, pool, cases)]
 
@@ -87,17 +84,17 @@ def _first_half(which: Training) -> Training:
     return replace(which, method=which.method.replace("++", "+"), tau=None)
 
 
-def _train_chain(setting: Setting, pool: Pool, chain: tuple[Training, ...]) -> Memory:
+def _train_chain(setting: Setting, pool: VotedPool, chain: tuple[Training, ...]) -> Memory:
     memory: Memory = {}
     for which in chain:
         _result(setting, pool, which, memory)
     return {which: memory[which] for which in chain}
 
 
-def _result(setting: Setting, pool: Pool, which: Training, memory: Memory) -> Result:
+def _result(setting: Setting, pool: VotedPool, which: Training, memory: Memory) -> Result:
     if which in memory:
         return memory[which]
-    kept = _place(setting, pool, which)
+    kept = _path(setting, pool, which)
     known = _load(kept)
     if known is None:
         if which.tau is None:
@@ -105,16 +102,16 @@ def _result(setting: Setting, pool: Pool, which: Training, memory: Memory) -> Re
         else:
             first = _result(setting, pool, _first_half(which), memory)
             known = _cleansed(setting, pool, which, first)
-        _keep(kept, known)
+        write_json(kept, {"result": asdict(known)})
     memory[which] = known
     return known
 
 
-def _answered(setting: Setting, pool: Pool, which: Training) -> Answered:
+def _answered(setting: Setting, pool: VotedPool, which: Training) -> Answered:
     return answered(pool, which.level, which.seed, quick=setting.quick)
 
 
-def _cleansed(setting: Setting, pool: Pool, which: Training, first: Result) -> Result:
+def _cleansed(setting: Setting, pool: VotedPool, which: Training, first: Result) -> Result:
     """PATE++: the suspicious answers of PATE+ forgotten, and another PATE+ on the rest.
 
     `PatePlusPlus` does both in one go; here the first half is the training that the row of
@@ -124,7 +121,7 @@ def _cleansed(setting: Setting, pool: Pool, which: Training, first: Result) -> R
     given = _answered(setting, pool, which)
     places = most_suspected(np.array(first.suspicion), given.labels, which.tau)
     forgotten = given.rows[places]
-    wrong = given.labels[places] != pool.y[forgotten]
+    wrong = given.labels[places] != pool.rows.y_public[forgotten]
     kept = np.setdiff1d(np.arange(len(given.rows)), places)
     cleaned = replace(
         given,
@@ -136,11 +133,11 @@ def _cleansed(setting: Setting, pool: Pool, which: Training, first: Result) -> R
     return replace(again, found=float(np.mean(wrong)) if len(wrong) else None)
 
 
-def _trained(setting: Setting, pool: Pool, which: Training, given: Answered) -> Result:
-    student = make(which, pool, schedule_of(quick=setting.quick, long=which.long))
+def _trained(setting: Setting, pool: VotedPool, which: Training, given: Answered) -> Result:
+    student = _student(setting, pool, which)
     patches = on_patches(which.method)
-    X, labels, others = given.rows_of(pool.patches if patches else pool.X)
-    watch = Watch(labels, pool.y[given.rows])
+    X, labels, others = given.rows_of(pool.patches if patches else pool.rows.X_public)
+    watch = Watch(labels, pool.rows.y_public[given.rows])
     stage = f"{which.method}, {which.level}, seed {which.seed}"
     if not hasattr(student, "on_epoch"):
         student.fit(X, labels)
@@ -149,9 +146,13 @@ def _trained(setting: Setting, pool: Pool, which: Training, given: Answered) -> 
             watch.advance = advance
             student.set_params(on_epoch=watch, checkpoint=_unfinished(setting, pool, which))
             student.fit(X, labels, others)
-    test = pool.patches_test if patches else pool.X_test
-    accuracy = 100.0 * float(np.mean(student.predict(test) == pool.y_test))
+    test = pool.patches_test if patches else pool.rows.X_test
+    accuracy = percent_right(student.predict(test), pool.rows.y_test)
     return Result(accuracy, watch.curves, getattr(student, "suspicion_", np.zeros(0)).tolist())
+
+
+def _student(setting: Setting, pool: VotedPool, which: Training) -> Any:
+    return make(which, pool, schedule_of(quick=setting.quick, long=which.long))
 
 
 def _nobody(_steps: int) -> None:
@@ -159,7 +160,7 @@ def _nobody(_steps: int) -> None:
 
 
 class Watch:
-    """Keeps what Figure 3 shows; the truth it compares with is a judge's, not a student's."""
+    """Records what Figure 3 shows; the truth it compares with is not known to the student."""
 
     def __init__(self, labels: IntArray, truth: IntArray) -> None:
         self._wrong = labels != truth
@@ -182,36 +183,23 @@ class Watch:
             self.curves.setdefault(name, []).append(value)
 
 
-def _unfinished(setting: Setting, pool: Pool, which: Training) -> Path | None:
-    """Where a training that is stopped goes on from."""
-    kept = _place(setting, pool, which)
-    if kept is None:
-        return None
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    return kept.with_suffix(".checkpoint")
+def _unfinished(setting: Setting, pool: VotedPool, which: Training) -> Path | None:
+    """The checkpoint from which an interrupted training is resumed."""
+    path = _path(setting, pool, which)
+    return None if path is None else path.with_suffix(".checkpoint")
 
 
-def _place(setting: Setting, pool: Pool, which: Training) -> Path | None:
-    """The file of a training: its name follows from everything it depends on."""
-    if setting.cache is None:
-        return None
-    schedule = schedule_of(quick=setting.quick, long=which.long)
-    facts = json.dumps([FORMAT, asdict(which), asdict(schedule), pool.digest.hex()])
-    name = hashlib.sha256(facts.encode()).hexdigest()[:40]
-    return setting.cache / f"patepp-{name}.json"
+def _path(setting: Setting, pool: VotedPool, which: Training) -> Path | None:
+    """The file of a training; everything that its result depends on goes into the name."""
+    student = repr(_student(setting, pool, which))
+    level = repr(LEVELS[which.level])
+    facts = (pool.digest, asdict(which), student, level, numbers(quick=setting.quick))
+    return cache_path(setting.cache, "patepp-student", ".json", *facts)
 
 
 def _load(path: Path | None) -> Result | None:
-    """A training that was kept; a file that does not hold one is made again."""
-    if path is None or not path.is_file():
-        return None
+    """A training from the cache; a file that does not hold one counts as absent."""
     try:
-        return Result(**json.loads(path.read_text("utf-8"))["result"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return Result(**read_json(path)["result"])
+    except (KeyError, TypeError):
         return None
-
-
-def _keep(path: Path | None, found: Result) -> None:
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, json.dumps({"result": asdict(found)}))

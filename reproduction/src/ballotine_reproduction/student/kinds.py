@@ -11,7 +11,7 @@ import numpy as np
 from ballotine.metrics import score
 from ballotine.students import fit_label_students
 from ballotine.students.fitting import fit_student
-from ballotine_reproduction.individualized.summary import interval
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.student import small_sets, trials
 from ballotine_reproduction.student.menu import (
     DEFAULT,
@@ -22,9 +22,10 @@ from ballotine_reproduction.student.menu import (
     MenuEntry,
     Values,
 )
-from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, STRICT, spread
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, STRICT
 from ballotine_reproduction.student.trials import Comparison, Kind, Trial
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import deviation, interval
+from ballotine_reproduction.table import Row, Table
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     "tables": ("accuracy",),
@@ -79,17 +80,17 @@ def kinds(setting: Setting) -> Table:
     """Every student of the menu on every case of its kind."""
     if setting.quick:
         setting = replace(setting, seeds=1)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     cases = list(_cases(setting))
     for kind in METRICS:
         rows += compared(kind, [case for case in cases if case.kind == kind], setting)
     notes = (_ANSWERS, _GIVEN, _NETWORKS, _JUDGED, _AHEAD, _EVERYWHERE, _SECONDS, STRICT, EXACT)
     first = ("quick: one seed, no choice of settings, few steps; it means little",)
     title = "Students on the same answers, by kind of data"
-    return Table(title, COLUMNS, tuple(rows), (*(first if setting.quick else ()), *notes, _CHOSEN))
+    return Table(title, COLUMNS, rows, (*(first if setting.quick else ()), *notes, _CHOSEN))
 
 
-def compared(kind: Kind, cases: Sequence[Comparison], setting: Setting) -> list[tuple[Cell, ...]]:
+def compared(kind: Kind, cases: Sequence[Comparison], setting: Setting) -> list[Row]:
     """The rows of one kind of data, those over all cases first."""
     menu = [entry for entry in MENU if entry.labels or kind == "tables"]
     chosen: dict[str, Values] = {}
@@ -103,8 +104,8 @@ def compared(kind: Kind, cases: Sequence[Comparison], setting: Setting) -> list[
                 for case in cases
             ]
             advance(1)
-    rows: list[tuple[Cell, ...]] = []
-    everywhere: tuple[Cell, ...] = (kind, "all", None, None, None, None)
+    rows: list[Row] = []
+    everywhere: Row = (kind, "all", None, None, None, None)
     for entry in menu:
         means = [_mean(each) for each in zip(*found[entry.name], strict=True)]
         base = [_mean(each) for each in zip(*found[DEFAULT], strict=True)]
@@ -164,18 +165,18 @@ def _mean(judged: Sequence[Judged]) -> Judged:
     return Judged(means, float(np.mean([each.seconds for each in judged])))
 
 
-def _about(case: Comparison) -> tuple[Cell, ...]:
-    answered = spread([trial.answered for trial in case.trials], 0)
-    wrong = spread([trial.wrong for trial in case.trials])
+def _about(case: Comparison) -> Row:
+    answered = deviation([trial.answered for trial in case.trials], 0)
+    wrong = deviation([trial.wrong for trial in case.trials], 3)
     return (case.kind, case.name, f"{case.epsilon:g}", case.account, answered, wrong)
 
 
 def _cells(
     kind: Kind, entry: MenuEntry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
-) -> tuple[Cell, ...]:
+) -> Row:
     """Everything from the student on."""
     scores = [
-        spread([each.scores[name] for each in judged]) if name in METRICS[kind] else None
+        deviation([each.scores[name] for each in judged], 3) if name in METRICS[kind] else None
         for name in SCORES
     ]
     gains = [_value(a, kind) - _value(b, kind) for a, b in zip(judged, base, strict=True)]

@@ -1,4 +1,4 @@
-"""Students of several labels: how many queries a budget affords, and what is learnt from them."""
+"""Students of several labels, and how many queries a budget affords them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ballotine_reproduction.multiwinner.accounts import Rule, binary, clipped, p
 from ballotine_reproduction.multiwinner.affordable import affordable, repeatable
 from ballotine_reproduction.multiwinner.sets import Profile
 from ballotine_reproduction.multiwinner.votes import Votes
-from ballotine_reproduction.student.repetitions import Repetition, Rows
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.student.repetitions import Repetition
 
 ACCOUNTS = ("strict", "exact")
 SIGMAS: dict[str, tuple[float, ...]] = {
@@ -107,11 +108,11 @@ def choose(
     return chosen
 
 
-def fitted(rows: Rows, answers: IntArray, strength: float) -> FloatArray:
+def fitted(rows: Pool, answers: IntArray, strength: float) -> FloatArray:
     """A student's probabilities on the judging rows.
 
-    From answers that show no label both ways nothing can be learnt: each label is then taken to
-    be what it was answered, or absent.
+    If no label occurs both present and absent, nothing can be learnt: each label is then
+    predicted as it was answered, or absent without answers.
     """
     student = LogisticRegression(C=strength, solver="liblinear")
     try:
@@ -123,7 +124,7 @@ def fitted(rows: Rows, answers: IntArray, strength: float) -> FloatArray:
     return found
 
 
-def judged(rows: Rows, probabilities: FloatArray) -> MultiLabelScores:
+def judged(rows: Pool, probabilities: FloatArray) -> MultiLabelScores:
     """All four metrics on the judging rows; AUC and mAP rank by probability."""
     return score(rows.y_test, (probabilities > 0.5).astype(np.int64), probabilities)
 

@@ -1,10 +1,6 @@
-"""Means and deviations over seeds, and sentences that stand below more than one table."""
+"""Notes that stand below more than one table."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
-
-import numpy as np
 
 RELATION = (
     "DP-SGD's ε is for one record replaced, as PATE's is: steps are accounted with both gradients "
@@ -20,12 +16,3 @@ EXACT = (
     "exact: the number that exact two-sided costs of these votes would have allowed. It depends "
     "on private votes: a real run would have to fix it beforehand and sanitise its ε"
 )
-
-
-def spread(values: Sequence[float], digits: int = 3) -> str:
-    """Mean ± standard deviation over seeds, the second left out where there is one value."""
-    known = [value for value in values if not np.isnan(value)]
-    if not known:
-        return "–"
-    mean = f"{np.mean(known):.{digits}f}"
-    return mean if len(known) < 2 else f"{mean} ± {np.std(known, ddof=1):.{digits}f}"

@@ -9,21 +9,18 @@ import numpy as np
 
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import Matrix as Features
+from ballotine_reproduction.encoders import public_components, public_standard
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, Pool
+from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, SplitSet
 from ballotine_reproduction.individualized.students import SeedPanel, panels
-from ballotine_reproduction.student import dpsgd
-from ballotine_reproduction.student.dpsgd import Recipe
-from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT, spread
-from ballotine_reproduction.student.repetitions import (
-    Encoder,
-    Rows,
-    public_components,
-    public_standard,
-)
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.pool import Encoder, Pool
+from ballotine_reproduction.student.dpsgd import PrivateModel, Recipe, require, train
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT
+from ballotine_reproduction.summary import deviation, percent_right
+from ballotine_reproduction.table import Row, Table
 
 EPSILONS = (1.0, 2.0, 4.0)
 RATES = (0.25, 1.0, 4.0)
@@ -54,31 +51,23 @@ _CHOSEN = EXPERIMENT.format(chosen="DP-SGD's learning rate was chosen by accurac
 class EncodedSet:
     """A set, and how its features are made from public rows."""
 
-    pool: Pool
+    pool: SplitSet
     encoder: Callable[[Features], Encoder]
 
-    def rows(self, panel: SeedPanel) -> Rows:
-        """What DP-SGD and the ceiling learn from and are judged by."""
-        pool = self.pool
-        private, _, _ = pool.split(panel.seed)
-        rows = Rows(
-            pool.X[private],
-            pool.y[private].astype(np.int64),
-            pool.X[panel.public],
-            pool.X[panel.test],
-            pool.y[panel.test].astype(np.int64),
-        )
+    def rows(self, panel: SeedPanel) -> Pool:
+        """What DP-SGD learns from and is evaluated on."""
+        rows = self.pool.pool(panel.seed)
         return rows.encoded(self.encoder(rows.X_public))
 
 
-def single_label(setting: Setting) -> Table:
+def dpsgd(setting: Setting) -> Table:
     """Ceiling, DP-SGD and students of Confident-GNMax at the same (ε, δ)."""
-    dpsgd.require()
+    require()
     cases = [
         EncodedSet(sets.adult(setting), public_standard),
         EncodedSet(sets.mnist(setting), public_components),
     ]
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for case in cases:
         *held, spare = panels(replace(setting, seeds=setting.seeds + 1), case.pool)
         rows.append((case.pool.name, "∞", "non-private", None, None, None, _ceiling(case, held)))
@@ -100,10 +89,10 @@ def single_label(setting: Setting) -> Table:
         _CHOSEN,
     ]
     title = "Students of one label against DP-SGD at the same (ε, δ)"
-    return Table(title, COLUMNS, tuple(rows), tuple(remarks))
+    return Table(title, COLUMNS, rows, tuple(remarks))
 
 
-def students(held: Sequence[SeedPanel], budget: Budget) -> list[tuple[Cell, ...]]:
+def students(held: Sequence[SeedPanel], budget: Budget) -> list[Row]:
     """Students of the labels that each account allows."""
     grades: dict[str, list[float]] = {way: [] for way in ACCOUNTS}
     counts: dict[str, list[float]] = {way: [] for way in ACCOUNTS}
@@ -113,16 +102,16 @@ def students(held: Sequence[SeedPanel], budget: Budget) -> list[tuple[Cell, ...]
             grades[way].append(panel.accuracy(rows, labels))
             counts[way].append(float(rows.size))
     return [
-        ("PATE", account, None, spread(counts[way], 0), spread(grades[way], 1))
+        ("PATE", account, None, deviation(counts[way], 0), deviation(grades[way], 1))
         for way, account in ACCOUNTS.items()
     ]
 
 
 def baselines(
     case: EncodedSet, held: Sequence[SeedPanel], spare: SeedPanel, budget: Budget, setting: Setting
-) -> list[tuple[Cell, ...]]:
+) -> list[Row]:
     """DP-SGD in three forms, the learning rate chosen on the spare seed."""
-    found: list[tuple[Cell, ...]] = []
+    found: list[Row] = []
     classes = case.pool.classes
     trial, rows = case.rows(spare), [case.rows(panel) for panel in held]
     stage = f"DP-SGD {case.pool.name} ε = {budget.epsilon:g}"
@@ -138,16 +127,16 @@ def baselines(
             first = runs[0][1]
             account = f"ε, add or remove: {first.epsilon('add or remove'):.2f}"
             noise = f"{first.schedule[0].noise:.2f}"
-            found.append((name, account, noise, None, spread([grade for grade, _ in runs], 1)))
+            found.append((name, account, noise, None, deviation([grade for grade, _ in runs], 1)))
             advance(1)
     return found
 
 
 def _graded(
-    recipe: Recipe, rows: Rows, classes: int, budget: Budget, seed: int
-) -> tuple[float, dpsgd.PrivateModel]:
-    trained = dpsgd.train(recipe, rows.X, rows.y, classes, budget, seed)
-    return 100.0 * float(np.mean(trained.predict(rows.X_test) == rows.y_test)), trained
+    recipe: Recipe, rows: Pool, classes: int, budget: Budget, seed: int
+) -> tuple[float, PrivateModel]:
+    trained = train(recipe, rows.X, rows.y, classes, budget, seed)
+    return percent_right(trained.predict(rows.X_test), rows.y_test), trained
 
 
 def _ceiling(case: EncodedSet, held: Sequence[SeedPanel]) -> str:
@@ -156,4 +145,4 @@ def _ceiling(case: EncodedSet, held: Sequence[SeedPanel]) -> str:
     for panel in held:
         private = case.pool.split(panel.seed)[0][:CEILING]
         found.append(panel.accuracy(private, case.pool.y[private]))
-    return spread(found, 1)
+    return deviation(found, 1)

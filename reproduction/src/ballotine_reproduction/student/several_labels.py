@@ -5,23 +5,26 @@ The shape of the multi-winner paper's Tables 2 and 9, on tmc2007 and yeast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ballotine.metrics import MultiLabelScores
 from ballotine.privacy.guarantee import Budget
+from ballotine_reproduction.encoders import COMPONENTS
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner.accounts import METRICS
 from ballotine_reproduction.multiwinner.elections import QUICK_SEEDS, QUICK_TEACHERS, TEACHERS
 from ballotine_reproduction.multiwinner.sets import TMC2007, YEAST, Profile, profiles
 from ballotine_reproduction.student import dpsgd, label_students, reported
 from ballotine_reproduction.student.dpsgd import Recipe
 from ballotine_reproduction.student.label_students import ACCOUNTS, MANY_SIGMAS, SIGMAS, Taught
-from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT, spread
-from ballotine_reproduction.student.repetitions import COMPONENTS, Repetition, repetitions
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT
+from ballotine_reproduction.student.repetitions import Repetition, repetitions
+from ballotine_reproduction.summary import deviation
+from ballotine_reproduction.table import Row, Table
 
 DELTA = 1e-5
 EPSILONS = (20.0, 8.0)
-METRICS = ("ACC", "BAC", "AUC", "mAP")
 CEILING = 1.0
 """C of the logistic regressions that learn from all private records without any noise."""
 
@@ -73,19 +76,19 @@ class MethodResult:
     scores: Sequence[MultiLabelScores]
     taught: Sequence[Taught] = ()
 
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> Row:
         """Everything after set and ε."""
-        asked = spread([t.queries for t in self.taught], 0) if self.taught else None
-        wrong = spread([t.wrong for t in self.taught]) if self.taught else None
+        asked = deviation([t.queries for t in self.taught], 0) if self.taught else None
+        wrong = deviation([t.wrong for t in self.taught], 3) if self.taught else None
         rows = [(s.acc, s.bac, s.auc, s.map) for s in self.scores]
-        metrics = [spread(column) for column in zip(*rows, strict=True)]
+        metrics = [deviation(column, 3) for column in zip(*rows, strict=True)]
         return (self.method, self.account, self.noise, asked, wrong, *metrics)
 
 
-def several_labels(setting: Setting) -> Table:
+def labels(setting: Setting) -> Table:
     """Ceiling, DP-SGD and students of Binary, τ and Powerset voting at the same (ε, δ)."""
     dpsgd.require()
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     budgets = [Budget(epsilon, DELTA) for epsilon in EPSILONS[: 1 if setting.quick else None]]
     more = replace(setting, seeds=setting.seeds + 1)
     for profile in profiles(setting, TMC2007, YEAST):
@@ -101,7 +104,7 @@ def several_labels(setting: Setting) -> Table:
                 found = students(profile, held, spare, budget, setting)
                 rows += [_row(profile, budget, each) for each in found]
     title = "Students of several labels against DP-SGD at the same (ε, δ)"
-    return Table(title, (*COLUMNS, "printed AUC"), tuple(rows), _notes(setting))
+    return Table(title, (*COLUMNS, "printed AUC"), rows, _notes(setting))
 
 
 def baselines(
@@ -113,9 +116,9 @@ def baselines(
         for name, recipe in BASELINES.items():
             fitting = _fitting(recipe, spare, setting)
             tried = [replace(fitting, learning_rate=r * fitting.learning_rate) for r in RATES]
-            best = _best(tried, lambda each: _private(each, spare, budget)[0].auc)
+            best = max(tried, key=lambda each: _private(each, spare, budget)[0].auc)
             runs = [_private(best, repetition, budget) for repetition in held]
-            other = spread([trained.epsilon("add or remove") for _, trained in runs[:1]], 1)
+            other = deviation([trained.epsilon("add or remove") for _, trained in runs[:1]], 1)
             z = runs[0][1].schedule[0].noise
             scores = [scores for scores, _ in runs]
             found.append(MethodResult(name, f"ε, add or remove: {other}", f"{z:.2f}", scores))
@@ -159,7 +162,7 @@ def _ceiling(held: Sequence[Repetition]) -> MethodResult:
     """What the private records teach without any privacy; for experiments only."""
     scores = []
     for each in held:
-        # The private rows in the place of asked ones, their labels in the place of answers.
+        # Private rows take the place of the asked ones, their labels that of the answers.
         rows = replace(each.rows, X_public=each.rows.X)
         scores.append(
             label_students.judged(rows, label_students.fitted(rows, each.rows.y, CEILING))
@@ -182,11 +185,7 @@ def _fitting(recipe: Recipe, spare: Repetition, setting: Setting) -> Recipe:
     return replace(recipe, batch=batch, epochs=5 if setting.quick else recipe.epochs)
 
 
-def _best(tried: Sequence[Recipe], value: Callable[[Recipe], float]) -> Recipe:
-    return max(tried, key=value)
-
-
-def _row(profile: Profile, budget: Budget | None, found: MethodResult) -> tuple[Cell, ...]:
+def _row(profile: Profile, budget: Budget | None, found: MethodResult) -> Row:
     epsilon = "∞" if budget is None else f"{budget.epsilon:g}"
     reference = profile is TMC2007
     printed = reported.auc(found.method, None if budget is None else budget.epsilon)

@@ -15,10 +15,10 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
 from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax
+from ballotine_reproduction.encoders import public_standard
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized.sets import KINDS
-from ballotine_reproduction.student.repetitions import public_standard
 from ballotine_reproduction.student.trials import Comparison, Trial
-from ballotine_reproduction.table import Setting
 
 BUDGET = Budget(8.0, 1e-5)
 """A generous one: so few records make few teachers, and these bear little noise."""

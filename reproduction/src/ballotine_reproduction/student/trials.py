@@ -11,6 +11,8 @@ import numpy as np
 from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
 from ballotine.types import FloatArray, IntArray, Matrix
+from ballotine_reproduction.encoders import public_standard
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
@@ -18,13 +20,7 @@ from ballotine_reproduction.individualized.students import panels
 from ballotine_reproduction.multiwinner.accounts import binary
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, YEAST, profiles
 from ballotine_reproduction.student.label_students import queries_for
-from ballotine_reproduction.student.repetitions import (
-    Encoder,
-    Repetition,
-    public_standard,
-    repetitions,
-)
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.student.repetitions import Repetition, repetitions
 
 Kind = Literal["tables", "several labels"]
 
@@ -91,20 +87,13 @@ def adult(setting: Setting) -> list[Comparison]:
     budgets: FloatArray = np.full(len(QUARTERS.edges), TABLE_BUDGET.epsilon)
     found: dict[str, list[Trial]] = {way: [] for way in WAYS}
     for panel in panels(replace(setting, seeds=setting.seeds + 1), pool):
-        encode: Encoder = public_standard(pool.X[panel.public])
-        place = np.full(len(pool.y), UNLABELLED)
-        for way, rows, labels in panel.answered(standard, budgets, tuple(WAYS)):
-            place[:] = UNLABELLED
-            place[rows] = labels
-            trial = Trial(
-                panel.seed,
-                encode(pool.X[panel.public]),
-                place[panel.public],
-                pool.y[panel.public].astype(np.int64),
-                encode(pool.X[panel.test]),
-                pool.y[panel.test].astype(np.int64),
-            )
-            found[way].append(trial)
+        rows = pool.pool(panel.seed)
+        rows = rows.encoded(public_standard(rows.X_public))
+        for way, asked, labels in panel.answered(standard, budgets, tuple(WAYS)):
+            answers = np.full(len(pool.y), UNLABELLED)
+            answers[asked] = labels
+            given = (rows.X_public, answers[panel.public], rows.y_public)
+            found[way].append(Trial(panel.seed, *given, rows.X_test, rows.y_test))
     return [
         Comparison("tables", pool.name, TABLE_BUDGET.epsilon, WAYS[way], tuple(trials), spare)
         for way, (*trials, spare) in found.items()

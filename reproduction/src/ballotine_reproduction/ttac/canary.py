@@ -22,7 +22,8 @@ from ballotine.privacy.plan import epsilon_of
 from ballotine.teachers.ttac import Method, PrivateRounds, Together, TtacTrainer
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import LNMax
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.table import Row, Table
 
 TEACHERS, RECORDS, FEATURES = 10, 20, 6
 GAMMA = 0.3
@@ -98,7 +99,7 @@ WORLDS = (
 def canary(setting: Setting) -> Table:
     """A lower bound on ε for each way to learn, beside what is claimed."""
     trials = QUICK_TRIALS if setting.quick else TRIALS
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for world in WORLDS:
         found = audit(world, trials, setting)
         verdict = "refuted" if found.exceeded else "stands"
@@ -106,7 +107,7 @@ def canary(setting: Setting) -> Table:
     title = "A canary against teachers that learn together"
     columns = ("teachers learn by", "claimed ε ≤", "shown ε ≥", "the claim")
     trial_note = f"{trials} trials on either side, half of which choose the event"
-    return Table(title, columns, tuple(rows), (*NOTES, trial_note))
+    return Table(title, columns, rows, (*NOTES, trial_note))
 
 
 def audit(world: World, trials: int, setting: Setting) -> AuditResult:

@@ -1,25 +1,26 @@
-"""How long and how fast each method trains: chosen on held-out private rows, never on the test.
+"""How long and at which step size each method trains; chosen on held-out private rows.
 
 Every method got the same four step sizes (0.05, 0.1, 0.2, 0.4), the same 1,000 steps per teacher,
 and was judged by its labels at γ = 0.5 on the last 5,000 training rows, which its teachers
-did not see. docs/papers/ttac.md records what was found.
+did not see. No test row was used. docs/papers/ttac.md records the search.
 """
 
 from __future__ import annotations
 
 from ballotine.teachers.ttac import Method, Together
-from ballotine_reproduction.table import Setting
-from ballotine_reproduction.ttac.pools import Pool, one_hidden_layer
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.ttac.pools import one_hidden_layer
 
 STEP_SIZES: dict[Method, float] = {"ttac": 0.2, "averaging": 0.4, "conventional": 0.4}
 ROUNDS = 100
 QUICK_ROUNDS = 25
 LONGER = 4
-"""Times the steps for the row that gives conventional teachers more than the others."""
+"""Multiple of the steps in the row that gives conventional teachers more than the others."""
 
 
 def settings_of(setting: Setting, pool: Pool, method: Method, times: int = 1) -> Together:
-    """The effort of one method; ``times`` as many steps where asked for."""
+    """The training of one method, with ``times`` as many steps."""
     rounds = QUICK_ROUNDS if setting.quick else ROUNDS
     return Together(
         one_hidden_layer,

@@ -1,37 +1,31 @@
-"""Training ensembles and keeping their votes, so that tables on the same teachers share them."""
+"""Ensembles that learn together, and their votes on the public rows."""
 
 from __future__ import annotations
 
-import hashlib
-import zipfile
-from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from ballotine.data.partition import Partition, make_partition
-from ballotine.files import produce_atomic
 from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.ttac import Method, Together, TtacTrainer
 from ballotine.types import IntArray
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.cache import cache_path, cached_arrays
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
 from ballotine_reproduction.ttac.effort import settings_of
-from ballotine_reproduction.ttac.pools import TEACHERS, Pool
-
-CLASSES = 10
-FORMAT = b"ballotine/experiments/ttac/1\0"
+from ballotine_reproduction.ttac.pools import CLASSES, TEACHERS
 
 
 @dataclass(frozen=True)
 class EnsembleKey:
-    """Which ensemble: everything that its votes depend on, besides the rows.
+    """Which ensemble: everything its votes depend on, besides the rows and the training.
 
     Attributes:
         method: how its teachers learn.
         similarity: s in percent.
-        seed: what the split, the first weights and the batches follow from.
-        times: how many times the usual steps.
+        seed: determines the split, the first weights and the batches.
+        times: multiplies the usual number of steps.
     """
 
     method: Method
@@ -49,6 +43,14 @@ class EnsembleKey:
         return make_partition("similarity", pool.y, TEACHERS, self.secret, s=self.similarity)
 
 
+def votes_by_seed(
+    setting: Setting, pool: Pool, method: Method, similarity: float, times: int = 1
+) -> list[IntArray]:
+    """The votes of one ensemble per seed."""
+    keys = [EnsembleKey(method, similarity, seed, times) for seed in setting.seed_range()]
+    return [ballots(setting, pool, key) for key in keys]
+
+
 def ballots(
     setting: Setting, pool: Pool, which: EnsembleKey, how: Together | None = None
 ) -> IntArray:
@@ -61,13 +63,10 @@ def ballots(
         how: its training; that of the tables when absent.
     """
     how = settings_of(setting, pool, which.method, which.times) if how is None else how
-    kept = _place(setting, pool, which, how)
-    shape = (len(pool.X_public), TEACHERS)
-    found = load_votes(kept, shape)
-    if found is None:
-        found = _train(setting, pool, which, how)
-        keep_votes(kept, found)
-    return found
+    path = cache_path(setting.cache, "ttac", ".npz", pool.digest, asdict(which), how.describe())
+    kinds = {"votes": (np.uint8, (len(pool.X_public), TEACHERS))}
+    found = cached_arrays(path, kinds, lambda: {"votes": _train(setting, pool, which, how)})
+    return found["votes"].astype(np.int64)
 
 
 def _train(setting: Setting, pool: Pool, which: EnsembleKey, how: Together) -> IntArray:
@@ -76,30 +75,3 @@ def _train(setting: Setting, pool: Pool, which: EnsembleKey, how: Together) -> I
     with setting.progress.stage(stage, how.rounds) as advance:
         ensemble = trainer.train(pool.X, pool.y, which.partition(pool), advance)
     return ensemble.ballots(pool.X_public)
-
-
-def _place(setting: Setting, pool: Pool, which: EnsembleKey, how: Together) -> Path | None:
-    """The file for these votes: its name follows from everything they depend on."""
-    if setting.cache is None:
-        return None
-    name = hashlib.sha256(FORMAT + pool.digest + f"{which!r}{how.describe()}".encode())
-    return setting.cache / f"ttac-{name.hexdigest()[:40]}.npz"
-
-
-def load_votes(path: Path | None, shape: tuple[int, int]) -> IntArray | None:
-    """Votes that were kept; a file that does not hold them is trained again."""
-    if path is None or not path.is_file():
-        return None
-    try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            votes = archive["votes"]
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
-        return None
-    return votes.astype(np.int64) if votes.shape == shape else None
-
-
-def keep_votes(path: Path | None, votes: IntArray) -> None:
-    """Keep votes for the next table."""
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        produce_atomic(path, partial(np.savez_compressed, votes=votes.astype(np.uint8)))

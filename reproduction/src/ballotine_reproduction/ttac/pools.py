@@ -1,56 +1,25 @@
-"""The rows: private ones for teachers, public ones to label, and the last to judge students."""
+"""The rows of the TTAC experiments, and the network that everybody trains."""
 
 from __future__ import annotations
 
-import hashlib
 import math
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from torch import nn
 
-from ballotine.data.named import sets as named
 from ballotine.errors import DataUnavailableError
 from ballotine.neural.zoo import Shape
-from ballotine.types import IntArray, Matrix
-from ballotine_reproduction.table import Setting
+from ballotine.types import Matrix
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.images import load_digits, load_images
+from ballotine_reproduction.pool import Pool
 
-PUBLIC = 9_000
 HIDDEN = 64
 TEACHERS = 10
-QUICK_SEEDS = 1
-
-
-@dataclass(frozen=True, eq=False)
-class Pool:
-    """Rows of one set, cut as the paper cuts MNIST.
-
-    Attributes:
-        name: for titles.
-        X: private rows; y: their classes.
-        X_public: rows to label; y_public: their classes, which only judges see.
-        X_test: rows on which students are judged; y_test: their classes.
-        shape: of one input.
-        notes: what to know about them.
-    """
-
-    name: str
-    X: Matrix
-    y: IntArray
-    X_public: Matrix
-    y_public: IntArray
-    X_test: Matrix
-    y_test: IntArray
-    shape: Shape
-    notes: tuple[str, ...] = ()
-
-    @property
-    def digest(self) -> bytes:
-        """Tells these rows from others."""
-        found = hashlib.sha256(self.name.encode())
-        for rows in (self.X, self.y, self.X_public):
-            found.update(str(rows.shape).encode() + np.ascontiguousarray(rows[::97]).tobytes())
-        return found.digest()
+CLASSES = 10
+QUICK_RECORDS = 5_000
+_DIGITS = "quick, without MNIST: scikit-learn's digits stand in for it"
 
 
 def one_hidden_layer(shape: Shape, outputs: int) -> nn.Module:
@@ -64,60 +33,26 @@ def one_hidden_layer(shape: Shape, outputs: int) -> nn.Module:
 
 
 def pool_of(setting: Setting) -> Pool:
-    """MNIST; scikit-learn's digits when a quick look finds no MNIST."""
+    """MNIST, or digits for a quick run that finds no MNIST."""
     try:
-        found = named.get("mnist", setting.data, download=not setting.quick)
+        pool = load_images(setting, "mnist")
     except DataUnavailableError:
         if not setting.quick:
             raise
-        return _digits()
-    assert found.X_test is not None
-    assert found.y_test is not None
-    X, y = centred(found.X), found.y.astype(np.int64)
-    X_test, y_test = centred(found.X_test), found.y_test.astype(np.int64)
-    public = PUBLIC
-    notes: tuple[str, ...] = ()
-    if setting.quick:
-        X, y, notes = X[:5_000], y[:5_000], ("quick: 5,000 private records",)
-    return Pool(
-        "MNIST",
-        X,
-        y,
-        X_test[:public],
-        y_test[:public],
-        X_test[public:],
-        y_test[public:],
-        (1, 28, 28),
-        notes,
-    )
-
-
-def _digits() -> Pool:
-    found = named.get("digits", None, download=False)
-    X, y = centred(found.X), found.y.astype(np.int64)
-    return Pool(
-        "digits",
-        X[:1_000],
-        y[:1_000],
-        X[1_000:1_500],
-        y[1_000:1_500],
-        X[1_500:],
-        y[1_500:],
-        (1, 8, 8),
-        ("quick, without MNIST: scikit-learn's digits stand in for it",),
-    )
+        pool = load_digits(1_000, 500, _DIGITS)
+    else:
+        if setting.quick:
+            few = slice(QUICK_RECORDS)
+            note = f"quick: {QUICK_RECORDS:,} private records"
+            pool = replace(pool, X=pool.X[few], y=pool.y[few], notes=(note,))
+    return replace(pool.encoded(centred), shape=pool.shape)
 
 
 def centred(X: Matrix) -> Matrix:
-    """Pixels in [0, 1] stretched by numbers chosen by hand, not read from any record."""
+    """Pixels in [0, 1] rescaled by constants chosen by hand, not computed from any record."""
     return (3.0 * np.asarray(X, dtype=np.float32) - 0.4).astype(np.float32)
 
 
 def uncentred(X: Matrix) -> Matrix:
-    """Back to pixels, so that what an image is turned away from is background."""
+    """Back to pixels, so that rotating an image fills in background."""
     return ((np.asarray(X, dtype=np.float32) + 0.4) / 3.0).astype(np.float32)
-
-
-def seeds_of(setting: Setting) -> range:
-    """The seeds of an experiment; a quick one uses few."""
-    return range(min(setting.seeds, QUICK_SEEDS) if setting.quick else setting.seeds)

@@ -1,4 +1,4 @@
-"""What private TTAC gives: rounds and votes paid from one budget, small models, many teachers."""
+"""Private TTAC: rounds and votes paid from one budget, small models, many teachers."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ from ballotine.teachers.ttac import (
     TtacTrainer,
     plan_rounds,
 )
-from ballotine.types import IntArray
-from ballotine.types import Matrix as Rows
+from ballotine.types import IntArray, Matrix
 from ballotine.voting import GNMax
 from ballotine.voting.tally import Tallies
-from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.labelling import CLASSES, DELTA, asked
-from ballotine_reproduction.ttac.pools import Pool, pool_of, seeds_of
-from ballotine_reproduction.ttac.table1 import spread
+from ballotine_reproduction.encoders import principal_directions
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Encoder, Pool
+from ballotine_reproduction.summary import deviation, percent_right, plurality
+from ballotine_reproduction.table import Row, Table
+from ballotine_reproduction.ttac.labelling import DELTA, asked
+from ballotine_reproduction.ttac.pools import CLASSES, pool_of
 
 TEACHERS = (10, 50, 250)
 EPSILONS = (2.0, 4.0, 8.0)
 QUERIES = 1_000
-FEATURES = 30
+FEATURES, LENGTH = 30, 3.0
 ROUNDS, STEPS, BATCH, STEP_SIZE, CLIP = 10, 1, 100, 2.0, 2.0
 ALONE_STEPS, ALONE_STEP_SIZE = 10, 0.5
 """Separate teachers pay no rounds: they may take more steps."""
@@ -86,30 +88,34 @@ class TaughtRow:
     epsilon: float
 
     @property
+    def noise_key(self) -> bytes:
+        """Seeds the noise of the rounds; recorded results depend on this very text."""
+        facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"Row({facts})".encode()
+
+    @property
     def together(self) -> bool:
         """Whether there are rounds to pay."""
         return self.method != "conventional"
 
 
 def private(setting: Setting) -> Table:
-    """Rows for private TTAC, told as they are."""
+    """Right votes and answers by method, split, number of teachers and budget."""
     pool = pool_of(setting)
-    X, X_public = components(pool)
+    pool = pool.encoded(_components(pool.X_public))
     wanted = _wanted(setting)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     known: dict[TaughtRow, list[IntArray]] = {}
     with setting.progress.stage("private rounds", len(wanted)) as advance:
         for row in wanted:
             # The votes of separate teachers do not depend on the budget.
             taught = row if row.together else replace(row, epsilon=PLAIN)
             if taught not in known:
-                known[taught] = [
-                    _votes(pool, taught, X, X_public, seed) for seed in seeds_of(setting)
-                ]
+                known[taught] = [_votes(pool, taught, seed) for seed in setting.seed_range()]
             rows.append(_cells(pool, row, known[taught]))
             advance(1)
     title = f"Private TTAC: rounds and votes from one budget ({pool.name})"
-    return Table(title, COLUMNS, tuple(rows), (*pool.notes, *_NOTES))
+    return Table(title, COLUMNS, rows, (*pool.notes, *_NOTES))
 
 
 COLUMNS = (
@@ -124,12 +130,13 @@ COLUMNS = (
 )
 
 
-def _cells(pool: Pool, row: TaughtRow, votes: Sequence[IntArray]) -> tuple[Cell, ...]:
+def _cells(pool: Pool, row: TaughtRow, votes: Sequence[IntArray]) -> Row:
     spent, sigma, z = _prices(row)
-    answered = [
-        _right(pool, _answers(cast, sigma, seed), asked(pool, QUERIES, seed))
-        for seed, cast in enumerate(votes)
-    ]
+    right, answered = [], []
+    for seed, cast in enumerate(votes):
+        rows = asked(pool, QUERIES, seed)
+        right.append(percent_right(plurality(cast, CLASSES), pool.y_public))
+        answered.append(percent_right(_answers(cast, sigma, seed)[rows], pool.y_public[rows]))
     return (
         row.similarity,
         row.teachers,
@@ -137,8 +144,8 @@ def _cells(pool: Pool, row: TaughtRow, votes: Sequence[IntArray]) -> tuple[Cell,
         "∞" if row.epsilon == PLAIN else f"{spent:.2f}",
         None if z is None else f"{z:.2f}",
         None if sigma is None else f"{sigma:.1f}",
-        spread([_right(pool, cast) for cast in votes]),
-        spread(answered),
+        deviation(right),
+        deviation(answered),
     )
 
 
@@ -156,19 +163,11 @@ def _wanted(setting: Setting) -> list[TaughtRow]:
     ]
 
 
-def components(pool: Pool) -> tuple[Rows, Rows]:
-    """Private and public rows on the principal components of the public ones."""
-    centre = pool.X_public.mean(axis=0)
-    shifted = (pool.X_public - centre).astype(np.float64)
-    values, vectors = np.linalg.eigh(shifted.T @ shifted)
-    directions = vectors[:, np.argsort(values)[::-1][:FEATURES]]
-    # Rows of length 3 on average, on public rows: a step size then means the same everywhere.
-    length = 3.0 / math.sqrt(float(np.mean(np.sum((shifted @ directions) ** 2, axis=1))))
-    private, public = (
-        ((rows - centre) @ directions * length).astype(np.float32)
-        for rows in (pool.X, pool.X_public)
-    )
-    return private, public
+def _components(X_public: Matrix) -> Encoder:
+    centre, directions, length = principal_directions(X_public, FEATURES)
+    # With the same length of public rows everywhere, a step size means the same everywhere.
+    scale = LENGTH / length
+    return lambda X: ((X - centre) @ directions * scale).astype(np.float32)
 
 
 def _prices(row: TaughtRow) -> tuple[float, float | None, float | None]:
@@ -198,13 +197,13 @@ def _vote_sigma(plan: RoundsPlan) -> float:
     return high
 
 
-def _votes(pool: Pool, row: TaughtRow, X: Rows, X_public: Rows, seed: int) -> IntArray:
+def _votes(pool: Pool, row: TaughtRow, seed: int) -> IntArray:
     secret = f"ballotine/experiments/ttac/private/{seed}".encode()
     steps, step_size = (STEPS, STEP_SIZE) if row.together else (ALONE_STEPS, ALONE_STEP_SIZE)
     how = Together("linear", (FEATURES,), row.method, ROUNDS, steps, BATCH, step_size, 1.0)
     trainer = TtacTrainer(how, CLASSES, secret, LocalEngine(1), _release(row, seed))
     partition = make_partition("similarity", pool.y, row.teachers, secret, s=row.similarity)
-    return trainer.train(X, pool.y, partition).ballots(X_public)
+    return trainer.train(pool.X, pool.y, partition).ballots(pool.X_public)
 
 
 def _release(row: TaughtRow, seed: int) -> PrivateRounds | None:
@@ -212,24 +211,12 @@ def _release(row: TaughtRow, seed: int) -> PrivateRounds | None:
     if z is None:
         return None
     ledger = Ledger.open(None, Budget(row.epsilon, DELTA))
-    return PrivateRounds(CLIP, z, ledger, SeededNoise(seed), repr(row).encode())
+    return PrivateRounds(CLIP, z, ledger, SeededNoise(seed), row.noise_key)
 
 
 def _answers(cast: IntArray, sigma: float | None, seed: int) -> IntArray:
     if sigma is None:
-        return _plurality(cast)
+        return plurality(cast, CLASSES)
     keys = [row.to_bytes(8, "big") for row in range(len(cast))]
     tallies = Tallies.of(cast, CLASSES)
     return GNMax(sigma).release(tallies, QueryNoise(SeededNoise(seed), keys))
-
-
-def _plurality(cast: IntArray) -> IntArray:
-    counts = np.stack([(cast == label).sum(axis=1) for label in range(CLASSES)], axis=1)
-    winners: IntArray = counts.argmax(axis=1).astype(np.int64)
-    return winners
-
-
-def _right(pool: Pool, votes: IntArray, rows: Sequence[int] | IntArray | None = None) -> float:
-    answers = _plurality(votes) if votes.ndim == 2 else votes
-    right = answers == pool.y_public
-    return 100.0 * float(np.mean(right if rows is None else right[rows]))

@@ -1,17 +1,16 @@
-"""Means and intervals over seeds, and the words that go with every table."""
+"""What the cells of a table count over seeds, and the notes that go with every table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 
 import numpy as np
 
 from ballotine.types import FloatArray
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized.accounting import WAYS, Count
 from ballotine_reproduction.individualized.elections import Method, SegmentVotes
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.summary import interval
 
 VOTINGS = 5
 """Votings of each ensemble, every time in another order and with other noise."""
@@ -87,29 +86,3 @@ class Tallied:
 def votings_of(setting: Setting) -> int:
     """How often each ensemble votes."""
     return 1 if setting.quick else VOTINGS
-
-
-def interval(values: Sequence[float], digits: int = 0) -> str:
-    """The mean and half the width of its 95 % interval."""
-    if not values:
-        return "–"
-    mean, half = mean_and_half(values)
-    if half is None:
-        return f"{mean:.{digits}f}"
-    return f"{mean:.{digits}f} ± {half:.{digits}f}"
-
-
-def mean_and_half(values: Sequence[float]) -> tuple[float, float | None]:
-    """The mean, and half the width of its 95 % interval if there is more than one value."""
-    from scipy.stats import t
-
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, None
-    spread = float(np.std(values, ddof=1)) / sqrt(len(values))
-    return mean, float(t.ppf(0.975, len(values) - 1)) * spread
-
-
-def notes(*groups: Iterable[str]) -> tuple[str, ...]:
-    """Notes of a table, without repetitions."""
-    return tuple(dict.fromkeys(note for group in groups for note in group))
