@@ -17,7 +17,7 @@ def empty_data_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]
         yield
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def one_thread() -> Iterator[None]:
     """Matrices here are so small that several threads would only wait for each other."""
     import torch

@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib.metadata
 import io
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
@@ -14,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-import ballotine
 import ballotine_reproduction
 from ballotine.cli import app, main, plugins
 from ballotine_reproduction.individualized import sets
@@ -25,28 +22,11 @@ Call = Callable[..., Result]
 
 def distribution(folder: Path, name: str, target: str) -> Path:
     """The metadata of an installed package that adds one command."""
-    info = folder / "made_up_package-1.0.dist-info"
+    info = folder / f"{name}_package-1.0.dist-info"
     info.mkdir(parents=True)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: made-up-package\nVersion: 1.0\n")
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}-package\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(f"[{plugins.GROUP}]\n{name} = {target}\n")
     return folder
-
-
-def process(*arguments: str, path: list[Path]) -> Result:
-    """The command line in a process that finds packages in these folders only."""
-    code = "import sys; sys.argv[0] = 'ballotine'; from ballotine.cli import main; main()"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, path)), "COLUMNS": "300"}
-    ended = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    return ended.returncode, ended.stdout, ended.stderr
-
-
-SOURCES = Path(ballotine.__file__).parents[1]
 
 
 @pytest.fixture
@@ -57,8 +37,6 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
         monkeypatch.syspath_prepend(folder)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
-    others = [each for each in app.registered_commands if each.name != "paper"]
-    monkeypatch.setattr(app, "registered_commands", others)
     monkeypatch.setenv("NO_COLOR", "1")
 
     def run(*arguments: str) -> Result:
@@ -108,11 +86,9 @@ def test_the_command_is_found_through_its_entry_point(call: Call) -> None:
         assert experiment.name in out
 
 
-def test_adding_commands_again_adds_nothing(call: Call) -> None:
+def test_the_app_itself_has_no_command_of_another_package(call: Call) -> None:
     call("paper")
-    before = len(app.registered_commands)
-    call("paper")
-    assert len(app.registered_commands) == before
+    assert "paper" not in {command.name for command in app.registered_commands}
 
 
 def test_a_table_is_shown_and_written(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,23 +115,16 @@ def test_an_unknown_table_is_an_error_of_the_user(call: Call) -> None:
     assert "no experiments for 'nobody'" in err
 
 
-@pytest.mark.skipif(_installed(), reason="ballotine-reproduction is installed")
-def test_without_the_package_the_command_says_what_to_install() -> None:
-    for arguments in (("paper",), ("paper", "ttac", "table1", "--quick"), ("paper", "--help")):
-        code, out, err = process(*arguments, path=[SOURCES])
-        assert (code, out) == (2, "")
-        assert err.count("\n") == 1
-        assert "pip install ./reproduction" in err
-    code, out, err = process("--help", path=[SOURCES])
-    assert (code, err) == (0, "")
-    assert "paper" not in out
-
-
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, call: Call) -> None:
+@pytest.mark.parametrize("arguments", [(), ("ttac", "table1", "--quick"), ("--help",)])
+def test_without_the_package_the_command_says_what_to_install(
+    call: Call, arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plugins, "entry_points", lambda group: ())
-    code, out, err = call("paper", "ttac", "table1", "--quick")
+    code, out, err = call("paper", *arguments)
     assert (code, out) == (2, "")
-    assert "ballotine-reproduction" in " ".join(err.split())
+    assert err.count("\n") == 1
+    assert "pip install ./reproduction" in err
+    assert "paper" not in call("--help")[1]
 
 
 @pytest.mark.parametrize(
@@ -167,13 +136,26 @@ def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, call: Call)
     ],
 )
 def test_a_package_that_cannot_be_loaded_breaks_nothing(
-    tmp_path: Path, content: str, problem: str
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str, problem: str
 ) -> None:
+    monkeypatch.delitem(sys.modules, "made_up", raising=False)
     (tmp_path / "made_up.py").write_text(content)
-    folder = distribution(tmp_path, "extra", "made_up")
-    code, out, err = process("--help", path=[folder, SOURCES])
+    monkeypatch.syspath_prepend(distribution(tmp_path, "extra", "made_up"))
+    code, out, err = call("--help")
     assert code == 0
     assert "account" in out
     assert err.count("\n") == 1
-    assert "'extra' of made-up-package cannot be loaded" in err
+    assert "'extra' of extra-package cannot be loaded" in err
     assert problem in err
+
+
+@pytest.mark.parametrize("name", ["run", "ledger"])
+def test_no_package_replaces_a_command_of_ballotine(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.syspath_prepend(distribution(tmp_path, name, "ballotine_reproduction.command"))
+    code, out, err = call(name, "--help")
+    assert code == 0
+    assert "table or figure" not in out
+    assert err.count("\n") == 1
+    assert f"{name!r} of {name}-package is left out" in err

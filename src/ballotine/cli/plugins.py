@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from importlib.metadata import EntryPoint, entry_points
 
 import typer
@@ -24,27 +25,38 @@ KNOWN_PACKAGES: Mapping[str, str] = {
 ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
-def add_installed_commands(app: typer.Typer) -> None:
-    """Add the commands of installed packages; one that cannot be loaded is reported and left out.
+def with_installed_commands(app: typer.Typer) -> typer.Typer:
+    """The same app with the commands of installed packages; ``app`` itself stays as it is.
 
-    Calling it again adds nothing new.
+    A command that cannot be loaded, or would replace one of Ballotine's own, is reported and
+    left out.
     """
-    known = {command.name for command in app.registered_commands}
+    extended = copy(app)
+    extended.registered_commands = list(app.registered_commands)
     points = {point.name: point for point in entry_points(group=GROUP)}
-    for name in sorted(points.keys() - known):
-        _add(app, points[name])
-    for name in sorted(KNOWN_PACKAGES.keys() - points.keys() - known):
-        _add_missing(app, name)
+    for name in sorted(points):
+        _add(extended, points[name])
+    for name in sorted(KNOWN_PACKAGES.keys() - points.keys()):
+        _add_missing(extended, name)
+    return extended
 
 
 def _add(app: typer.Typer, point: EntryPoint) -> None:
+    package = point.dist.name if point.dist is not None else point.value
+    if point.name in _names(app):
+        complain(f"the command {point.name!r} of {package} is left out: Ballotine has one already")
+        return
     try:
         module = point.load()
         app.command(point.name, help=module.HELP)(module.run)
     except Exception as problem:
-        package = point.dist.name if point.dist is not None else point.value
         detail = f"{type(problem).__name__}: {problem}"
         complain(f"the command {point.name!r} of {package} cannot be loaded ({detail})")
+
+
+def _names(app: typer.Typer) -> set[str | None]:
+    groups = {group.name for group in app.registered_groups}
+    return groups | {command.name for command in app.registered_commands}
 
 
 def _add_missing(app: typer.Typer, name: str) -> None:
