@@ -22,7 +22,7 @@ class Setting:
         seeds: number of repetitions, over which means and intervals are taken.
         jobs: processes that train teachers.
         quick: a small version that takes about a minute; its numbers mean little.
-        progress: is told how far the experiment is.
+        progress: where progress is reported.
     """
 
     data: Path | None = None

@@ -50,7 +50,7 @@ class Count:
 
     @classmethod
     def of(cls, answers: IntArray, queries: int) -> Count:
-        """The labels among the first so many answers."""
+        """Count the labels among the first answers."""
         return cls(int((answers[:queries] >= 0).sum()), queries, queries == len(answers))
 
 
@@ -68,7 +68,7 @@ def paper(election: GroupElection, answers: IntArray) -> Count:
 
 
 def paper_costs(election: GroupElection, reach: Reach, answers: IntArray) -> FloatArray:
-    """What each query costs a record that reaches so far, as the paper charges it."""
+    """The cost of each query to a record with this reach, as the paper charges it."""
     counts, mechanism = election.tallies.unlock(reason=REASON), election.plan.mechanism
     assert isinstance(mechanism, GNMax | ConfidentGNMax)
     costs = np.zeros((len(answers), PAPER_ORDERS.size))
@@ -88,7 +88,7 @@ def strict(election: GroupElection, answers: IntArray) -> Count:
 
 
 def fixed(election: GroupElection, answers: IntArray) -> Count:
-    """As many queries as the exact cost allows; no answer is looked at to know it."""
+    """As many queries as the exact cost allows, which does not depend on the answers."""
     allowed = len(answers)
     for group in election.plan.groups:
         allowed = min(allowed, _exactly_affordable(election, group, allowed))
@@ -111,7 +111,7 @@ def attendance(election: GroupElection, group: GroupPlan) -> BoolArray | None:
 
 
 def exact_costs(election: GroupElection, reach: Reach, rows: slice) -> FloatArray:
-    """The exact cost of some queries on `FIXED_ORDERS`, or a bound where it is out of reach."""
+    """The exact cost of some queries on `FIXED_ORDERS`, or a bound where it cannot be computed."""
     tallies = Tallies(election.tallies.unlock(reason=REASON)[rows])
     mechanism = election.plan.mechanism
     if move_count(tallies.classes, reach.teachers) > FEW_MOVES:
@@ -162,7 +162,7 @@ class Filter:
 
 @lru_cache(maxsize=1024)
 def _filter(events: Events, epsilon: float) -> Filter:
-    """The filter at the order that affords most queries of this kind, as the ledger fixes it."""
+    """The filter at the order that affords most queries of this kind, as in the ledger."""
     orders = widen(DEFAULT_ORDERS)
     full, check = cost_of(events, orders), cost_of(events[:-1], orders)
     allowance = conversion.allowance(orders, epsilon, DELTA)

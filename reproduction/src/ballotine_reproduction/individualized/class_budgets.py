@@ -32,7 +32,7 @@ ByClass = tuple[float, float]
 
 @dataclass
 class Measured:
-    """What one budget split gave, seed by seed.
+    """The results of one budget split, seed by seed.
 
     Attributes:
         teachers: mean accuracy of the teachers on test rows of each class.
@@ -76,7 +76,7 @@ def measure(
 
 
 def groups_of(y: IntArray, share: int, seed: int) -> IntArray:
-    """1 for so many percent of the rare class's records, chosen at random; 0 for all others."""
+    """1 for ``share`` percent of the rare class's records, chosen at random; 0 for all others."""
     rare = np.flatnonzero(y == RARE)
     chosen = np.random.default_rng([seed, 5]).permutation(rare)[: round(share * rare.size / 100)]
     groups = np.zeros(len(y), dtype=np.int64)
@@ -131,7 +131,7 @@ def _add(found: Measured, panel: SplitPanel, seed: int, votings: int, students: 
 
 
 def _labelled(panel: SplitPanel, own: int, exact: bool) -> Iterator[tuple[str, IntArray, IntArray]]:
-    """The rows that get a label, and their labels, by way of counting."""
+    """The rows that get a label, and their labels, for each way of counting."""
     order = np.random.default_rng([own, 4]).permutation(panel.public.size)
     tallies = panel.plan.tally(panel.on_public[order].astype(np.int64), panel.pool.classes)
     election = GroupElection(panel.plan, tallies)
@@ -153,7 +153,7 @@ def _grade(panel: SplitPanel, rows: IntArray, labels: IntArray, seed: int) -> By
 
 
 def _mean(values: list[ByClass]) -> ByClass:
-    """Means of each class over those votings that had rows of it."""
+    """The mean of each class over the votings that had rows of it."""
     low, high = (
         float(np.mean(known))
         if (known := [v[label] for v in values if v[label] == v[label]])

@@ -38,7 +38,7 @@ class GroupElection:
         return np.arange(len(self.tallies))
 
     def answers(self, seed: int) -> IntArray:
-        """A class or ABSTAIN for every query; a seed, for these are experiments."""
+        """A class or ABSTAIN for every query; seeded, since these are experiments."""
         keys = [n.to_bytes(8, "big") for n in range(len(self.tallies))]
         return self.plan.mechanism.release(self.tallies, QueryNoise(SeededNoise(seed), keys))
 
@@ -49,7 +49,7 @@ class SegmentVotes:
 
     Attributes:
         ballots: class numbers, shape (queries, teachers).
-        truth: the class of each query, to judge the answers by.
+        truth: the class of each query, to evaluate the answers.
         segment: the segment each teacher's records come from.
         layer: the layer that dealt them; 0 is the standard ensemble.
         classes: how many there are.
@@ -78,7 +78,7 @@ class SegmentVotes:
     def of(
         cls, ballots: Ballots, rows: IntArray, deal: Allocation, source: SplitSet
     ) -> SegmentVotes:
-        """Ballots on these rows by teachers that learnt from a deal of records."""
+        """Ballots on these rows by the teachers of an allocation."""
         truth = source.y[rows]
         return cls(ballots, truth, deal.segment, deal.layer, source.classes, source.mechanism)
 
@@ -93,7 +93,7 @@ class SegmentVotes:
         return first[np.argsort(budgets[self.segment[first]], kind="stable")]
 
     def plan(self, scheme: Scheme, budgets: FloatArray, mechanism: Mechanism) -> Plan:
-        """Plan for as many records per budget as there are teachers, which is the same share."""
+        """Plan as if every teacher had one record, which gives the groups the same shares."""
         own = budgets[self.segment[self.layer == 0]]
         records = tuple((name_of(e), int((own == e).sum())) for e in np.unique(own))
         return _plan(scheme, records, mechanism, self.classes)
@@ -140,7 +140,7 @@ def without_check(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElection:
 
 
 def upsampling(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElection:
-    """Records are taught as often as their budget is a multiple of the smallest one."""
+    """Each record is taught as many times as its budget is a multiple of the smallest one."""
     scheme = Upsampling(named(budgets), rule="proportional")
     plan = ensemble.plan(scheme, budgets, ensemble.mechanism)
     copies = np.array([plan.reach(name_of(e)).teachers for e in budgets])

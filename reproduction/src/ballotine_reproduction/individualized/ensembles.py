@@ -23,8 +23,8 @@ from ballotine_reproduction.individualized.sets import (
 
 SAVED_VOTES = "votes_mnist_250.npz"
 SAVED_NOTE = (
-    "saved votes: one ensemble of 250 convolutional teachers; seeds draw the groups, the order "
-    "of the queries and the noise anew, not the teachers. Upsampling needs teachers that share "
+    "saved votes: one ensemble of 250 convolutional teachers; seeds change the groups, the order "
+    "of the queries and the noise, not the teachers. Upsampling needs teachers that share "
     "records, which saved votes cannot show"
 )
 
@@ -45,7 +45,7 @@ class Source:
 
 
 def fresh(setting: Setting, pool: SplitSet, layout: Layout) -> Source:
-    """Teachers trained anew for every seed, which also splits the rows anew."""
+    """New teachers for every seed, which also determines the split of the rows."""
 
     def each() -> Iterator[SegmentVotes]:
         for seed in setting.seed_range(QUICK_SEEDS):

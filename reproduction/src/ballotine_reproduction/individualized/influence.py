@@ -72,7 +72,7 @@ class Ratios:
     exact: list[float] = field(default_factory=list)
 
     def add(self, election: GroupElection, answers: IntArray) -> None:
-        """Take one voting's ratios into account."""
+        """Add the ratios of one voting."""
         plan, last = election.plan, self.marks[-1:]
 
         def tight(election: GroupElection, place: int) -> FloatArray:
@@ -143,7 +143,7 @@ def _upsampled(ensemble: SegmentVotes, ratio: int) -> GroupElection:
 
 
 def _vanishing(ensemble: SegmentVotes, ratio: int) -> GroupElection:
-    """Half of the teachers always vote, the others on one query in so many."""
+    """Half of the teachers always vote, the others on one query in ``ratio``."""
     budgets = _halves(sqrt(ratio))
     mechanism = ensemble.mechanism
     plan = ensemble.plan(Vanishing(named(budgets), rule="quadratic"), budgets, mechanism)
@@ -164,7 +164,7 @@ def _halves(higher: float) -> FloatArray:
 
 
 def _keys(most: int) -> list[tuple[str, int]]:
-    """Methods and the first so many of their ratios."""
+    """Methods, each with its first ratios."""
     return [(name, ratio) for name, ratios in RATIOS.items() for ratio in ratios[:most]]
 
 
@@ -179,7 +179,7 @@ def _ratio(
     orders: FloatArray,
     method: Conversion,
 ) -> FloatArray:
-    """ε of the group with more influence over that of the other, after so many queries."""
+    """ε of the group with more influence over that of the other, at these numbers of queries."""
     low, high = (
         _epsilons_at(costs(election, place), attendance(election, group), marks, orders, method)
         for place, group in sorted(enumerate(election.plan.groups), key=lambda g: g[1].epsilon)
@@ -194,7 +194,7 @@ def _epsilons_at(
     orders: FloatArray,
     method: Conversion,
 ) -> FloatArray:
-    """ε after so many queries, of the most affected teacher where they take turns."""
+    """ε at these numbers of queries, of the most affected teacher where they take turns."""
     if attends is None:
         return epsilons(orders, np.cumsum(costs, axis=0)[marks - 1], DELTA, method)
     turns = attends.astype(np.float64)

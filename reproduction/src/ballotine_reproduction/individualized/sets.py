@@ -27,7 +27,7 @@ QUICK_SEEDS = 2
 
 @dataclass(frozen=True, eq=False)
 class SplitSet:
-    """All rows of a set, which every seed splits anew.
+    """All rows of a set, which every seed splits differently.
 
     Attributes:
         name: what the tables call it.
@@ -60,7 +60,7 @@ class SplitSet:
         return KINDS[self.teacher]()
 
     def split(self, seed: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Positions of private, public and test rows: another choice for every seed."""
+        """Positions of private, public and test rows, different for every seed."""
         private, public, test = self.sizes
         order = np.random.default_rng([seed, 1]).permutation(len(self.y))
         parts = np.split(order[: private + public + test], [private, private + public])

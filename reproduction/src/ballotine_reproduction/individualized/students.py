@@ -50,7 +50,7 @@ class SeedPanel:
     def answered(
         self, method: Method, budgets: FloatArray, ways: Sequence[str] = tuple(WAYS)
     ) -> Iterator[tuple[str, IntArray, IntArray]]:
-        """The rows that get a label, and their labels, by way of counting."""
+        """The rows that get a label, and their labels, for each way of counting."""
         own = VOTINGS * self.seed
         order = np.random.default_rng([own, 4]).permutation(self.public.size)
         election = method(self.ensemble.shuffled(own), budgets)
@@ -60,7 +60,7 @@ class SeedPanel:
             yield way, self.public[order[used]], answers[used]
 
     def accuracy(self, rows: IntArray, labels: IntArray) -> float:
-        """Of the student of these labels, in percent; NaN where there is nothing to learn."""
+        """Accuracy of the student of these labels in percent; NaN if there is nothing to learn."""
         pool = self.pool
         if np.unique(labels).size < LEAST_CLASSES:
             return float("nan")
@@ -71,7 +71,7 @@ class SeedPanel:
 
 @dataclass
 class Grades:
-    """Accuracies of one cell over seeds, by way of counting."""
+    """Accuracies of one cell over seeds, for each way of counting."""
 
     found: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
 

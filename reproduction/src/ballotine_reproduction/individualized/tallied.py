@@ -39,7 +39,7 @@ NOTES = (_INTERVALS, _PAPER, _STRICT, _FIXED, _AT_LEAST)
 
 @dataclass
 class Tallied:
-    """What one cell of a table gathered over seeds, by way of counting."""
+    """The results of one cell of a table over seeds, for each way of counting."""
 
     labels: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
     accuracy: list[float] = field(default_factory=list)

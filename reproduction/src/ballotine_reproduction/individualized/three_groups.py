@@ -65,7 +65,7 @@ class ByRank:
     strictest: list[float] = field(default_factory=list)
 
     def add(self, ensemble: SegmentVotes, budgets: FloatArray, seed: int, votings: int) -> None:
-        """Vote; remember the ε that the group with ε = 1 had then spent."""
+        """Vote, and record the ε that the group with ε = 1 has then spent."""
         counts, spent = [], []
         for voting in range(votings):
             own = VOTINGS * seed + voting
@@ -117,7 +117,7 @@ def printed_weights(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElectio
 
 
 def charged_by_rank(election: GroupElection) -> GroupElection:
-    """The same votes, the k-th smallest weight charged to the k-th smallest budget: false."""
+    """The same votes, the k-th smallest weight wrongly charged to the k-th smallest budget."""
     groups = sorted(election.plan.groups, key=lambda group: group.epsilon)
     reaches = sorted((group.reach for group in groups), key=lambda reach: reach.weight)
     wrong = tuple(replace(g, reach=r) for g, r in zip(groups, reaches, strict=True))

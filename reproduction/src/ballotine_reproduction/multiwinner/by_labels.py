@@ -55,7 +55,7 @@ class Compared:
 
 
 def compare(profile: Profile, setting: Setting) -> list[Compared]:
-    """Both mechanisms on more and more labels of a set, each at its own noise."""
+    """Both mechanisms on increasing numbers of labels, each at its own noise."""
     held = elections(profile, setting)
     steps = LABELS.get(profile.name, QUICK_LABELS)
     found = []
@@ -72,12 +72,12 @@ def compare(profile: Profile, setting: Setting) -> list[Compared]:
 
 
 def table5(setting: Setting) -> Table:
-    """Teachers that disagree: yeast and scene in the place of CheXpert."""
+    """Teachers that disagree: yeast and scene instead of CheXpert."""
     return _table("Table 5", "CheXpert", setting, YEAST, SCENE)
 
 
 def table6(setting: Setting) -> Table:
-    """Teachers that agree: tmc2007 in the place of Pascal VOC."""
+    """Teachers that agree: tmc2007 instead of Pascal VOC."""
     return _table("Table 6", "Pascal VOC", setting, TMC2007)
 
 

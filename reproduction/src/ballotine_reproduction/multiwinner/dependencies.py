@@ -105,7 +105,7 @@ def ways(chosen: Sequence[LabelElection], family: Family) -> list[Asked]:
 
 
 def noise_for(queries: int, labels: int) -> float:
-    """The smallest σ, to a step, that affords so many queries of all labels."""
+    """The smallest σ, up to a step, that affords this many queries of all labels."""
     sigma = SIGMA
     while repeatable(worst_cost(BinaryVoting(sigma), labels), BUDGET) < queries:
         sigma += NOISE_STEP

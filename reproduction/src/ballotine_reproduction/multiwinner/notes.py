@@ -40,7 +40,7 @@ def printed(sets: str) -> str:
 
 
 def about(setting: Setting, budget: Budget | None, *more: str) -> tuple[str, ...]:
-    """How the numbers of a table came about, and these notes."""
+    """How the numbers of a table were obtained, followed by these notes."""
     if setting.quick:
         first = (
             "Quick: records made up by scikit-learn's make_multilabel_classification, "

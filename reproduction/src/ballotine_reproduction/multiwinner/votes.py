@@ -1,6 +1,6 @@
 """The votes of an election as one mechanism sees them: what it answers, and what that costs.
 
-Three accounts are kept, all for noise on both counts of a label (the paper's Algorithm 2) or on
+There are three accounts, all for noise on both counts of a label (the paper's Algorithm 2) or on
 every allowed set:
 
 - paper: its claims. Data-independent kα/σ² (Binary), ατ²/σ² (τ voting, which is false), 2ατ²/σ²
@@ -8,7 +8,7 @@ every allowed set:
   form, label by label (or over the sets, with q by Proposition B.1), and never above the
   data-independent claim.
 - strict: data-independent and true; what a real run may spend and print.
-- exact: the two-sided cost of these very votes, true and private (under clipping, a bound of it).
+- exact: the two-sided cost of these votes, true and private (under clipping, a bound on it).
 """
 
 from __future__ import annotations

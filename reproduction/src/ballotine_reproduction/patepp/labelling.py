@@ -52,7 +52,7 @@ class Answered:
 
     @property
     def mechanism(self) -> ConfidentGNMax:
-        """Of this level."""
+        """The mechanism of this level."""
         return LEVELS[self.level]
 
     def rows_of(self, X: Matrix) -> tuple[Matrix, IntArray, Matrix]:

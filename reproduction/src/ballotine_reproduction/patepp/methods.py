@@ -29,7 +29,7 @@ PATCH_EFFORT: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
 PATCH_WIDTH, PATCH_RAMP = 200, 5
 """Students that see patches instead of pixels: a small network, trained for a short time."""
 TAU = {"tight": 0.318, "loose": 0.182}
-"""The removed share: at the tight budget the paper's best; for the loose one it tells none."""
+"""The removed share: the paper's best at the tight budget; it prints none for the loose one."""
 
 
 @dataclass(frozen=True)
@@ -126,35 +126,21 @@ def make(which: Training, pool: VotedPool, schedule: StudentSchedule) -> Any:
     return METHODS[which.method](which, shared, schedule)
 
 
-def _svm_on_patches(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    return SVC(C=1.0)
+def _supervised(schedule: StudentSchedule, shared: Shared, **options: Any) -> Any:
+    return Supervised(**{**shared, "epochs": schedule.answered_epochs}, **options)
 
 
-def _mixmatch(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    return MixMatch(ema=0.99, **shared)
-
-
-def _svm(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    return SVC(C=1.0, gamma=0.02)
-
-
-def _supervised(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    return Supervised(**{**shared, "epochs": schedule.answered_epochs})
-
-
-def _changed(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    steady = {**shared, "epochs": schedule.answered_epochs}
-    return Supervised(augment="rotate-shift", ema=0.99, **steady)
-
-
-def _two_networks(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    steady = {**shared, "epochs": schedule.answered_epochs}
+def _two_networks(_: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return CoTeaching(
-        noise_rate=CAUTIOUS_BETA, ramp=schedule.ramp, augment="rotate-shift", ema=0.99, **steady
+        noise_rate=CAUTIOUS_BETA,
+        ramp=schedule.ramp,
+        augment="rotate-shift",
+        ema=0.99,
+        **{**shared, "epochs": schedule.answered_epochs},
     )
 
 
-def _original(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
+def _original(_: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return SemiSupervisedGAN(generator_width=schedule.generator_width, **shared)
 
 
@@ -168,24 +154,22 @@ def _peers(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     )
 
 
-def _fixmatch(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:  # noqa: ARG001
-    return FixMatch(threshold=0.8, ema=0.99, **shared)
-
-
 METHODS: dict[str, Maker] = {
-    "SVM": _svm,
-    "supervised": _supervised,
+    "SVM": lambda *_: SVC(C=1.0, gamma=0.02),
+    "supervised": lambda _, shared, schedule: _supervised(schedule, shared),
     "original": _original,
     "co-teaching": _peers,
     "PATE+": _peers,
     "PATE++": _peers,
-    "FixMatch": _fixmatch,
-    "augmented": _changed,
+    "FixMatch": lambda _, shared, __: FixMatch(threshold=0.8, ema=0.99, **shared),
+    "augmented": lambda _, shared, schedule: _supervised(
+        schedule, shared, augment="rotate-shift", ema=0.99
+    ),
     "two networks": _two_networks,
-    "SVM on patches": _svm_on_patches,
+    "SVM on patches": lambda *_: SVC(C=1.0),
     "original on patches": _original,
     "PATE+ on patches": _peers,
     "PATE++ on patches": _peers,
-    CHOICE: _mixmatch,
+    CHOICE: lambda _, shared, __: MixMatch(ema=0.99, **shared),
 }
-"""By the name that tables and the cache use."""
+"""By the name that tables use."""

@@ -15,7 +15,7 @@ from ballotine_reproduction.summary import percent_right, plurality
 
 TEACHERS_NOTE = (
     "one ensemble of 250 support vector machines of 240 records each, on patches of public images; "
-    "seeds draw the queries, the noise and the students anew, not the teachers"
+    "seeds change the queries, the noise and the students, not the teachers"
 )
 QUICK_NOTE = (
     "quick: scikit-learn's digits and a simulated ensemble, so the numbers mean nothing for "

@@ -80,7 +80,7 @@ def students(
 
 
 def level_notes(pool: VotedPool, levels: tuple[str, ...]) -> tuple[str, ...]:
-    """What was asked, how, and what cells hold."""
+    """What was asked, how, and what the cells show."""
     return (*pool.notes, *map(_level_note, levels), CELLS, _EPSILONS)
 
 

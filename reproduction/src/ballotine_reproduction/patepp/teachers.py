@@ -78,7 +78,7 @@ def _quick(setting: Setting) -> Table:
 
 
 def _row(setting: Setting, name: str, estimator: Any, pool: Pool, dealt: int) -> Row:
-    """The first teachers of a partition among so many."""
+    """The first teachers of a partition among ``dealt``."""
     start = time.monotonic()
     shares = shares_of(pool.y, dealt)[:COMPARED]
     found = cast_ballots(setting, estimator, pool.X, pool.y, shares, pool.X_public, CLASSES)

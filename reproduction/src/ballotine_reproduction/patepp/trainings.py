@@ -25,7 +25,7 @@ from ballotine_reproduction.summary import percent_right
 
 @dataclass(frozen=True)
 class Result:
-    """What a training gave.
+    """The result of a training.
 
     Attributes:
         accuracy: on the evaluation slice, in percent.
@@ -65,7 +65,7 @@ def results(setting: Setting, pool: VotedPool, cases: Sequence[Training]) -> lis
 
 
 def accuracies(setting: Setting, pool: VotedPool, cases: Sequence[Training]) -> list[float]:
-    """Of several trainings."""
+    """The accuracies of several trainings."""
     return [found.accuracy for found in results(setting, pool, cases)]
 
 
@@ -155,8 +155,8 @@ def _student(setting: Setting, pool: VotedPool, which: Training) -> Any:
     return make(which, pool, schedule_of(quick=setting.quick, long=which.long))
 
 
-def _nobody(_steps: int) -> None:
-    """Nobody is told how far it is."""
+def _no_progress(_steps: int) -> None:
+    """Report no progress."""
 
 
 class Watch:
@@ -165,7 +165,7 @@ class Watch:
     def __init__(self, labels: IntArray, truth: IntArray) -> None:
         self._wrong = labels != truth
         self.curves: dict[str, list[float]] = {}
-        self.advance: Advance = _nobody
+        self.advance: Advance = _no_progress
 
     def __call__(self, epoch: Epoch) -> None:
         """After each epoch."""

@@ -56,7 +56,7 @@ class Recipe:
             raise ParameterError("batch, learning rate and clipping norm must be positive")
 
     def course(self, records: int) -> DpsgdPlan:
-        """The steps over so many records."""
+        """The steps over ``records`` records."""
         return DpsgdPlan(min(1.0, self.batch / records), self.epochs, self.last)
 
 
@@ -169,7 +169,7 @@ class _Trainer:
             self._step(inputs[rows], targets[rows])
 
     def free(self) -> None:
-        """Take the hooks off the network again."""
+        """Remove the hooks from the network."""
         self._module.remove_hooks()
 
     def _step(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
@@ -183,7 +183,7 @@ class _Trainer:
 
 
 def _losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Each record's loss: over several labels a sum, so that no label's gradient is weighed."""
+    """Each record's loss: over several labels a sum, so that all labels count alike."""
     if targets.ndim == 1:
         return functional.cross_entropy(logits, targets, reduction="none")
     wanted = targets.to(logits.dtype)
@@ -192,7 +192,7 @@ def _losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _inputs_without_gradients() -> Iterator[None]:
-    """Torch warns when a hook sits on a first layer; gradients of weights are not touched."""
+    """Torch warns about hooks on a first layer; gradients of weights are not affected."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         yield

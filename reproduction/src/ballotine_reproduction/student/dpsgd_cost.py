@@ -101,7 +101,7 @@ def epsilon(schedule: Schedule, delta: float, relation: Relation = "replace") ->
 
 @dataclass(frozen=True)
 class DpsgdPlan:
-    """How long a training is, and how its noise falls.
+    """How long a training is, and how its noise decreases.
 
     Attributes:
         rate: q.

@@ -31,7 +31,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
     "tables": ("accuracy",),
     "several labels": ("AUC", "mAP", "accuracy", "BAC"),
 }
-"""What students are judged by; the first decides."""
+"""What students are evaluated by; settings are chosen by the first."""
 
 SCORES = ("accuracy", "AUC", "mAP", "BAC")
 COLUMNS = (
@@ -129,7 +129,7 @@ def choose(entry: MenuEntry, cases: Sequence[Comparison], setting: Setting) -> V
 
 
 def judge(entry: MenuEntry, setting: Values, trial: Trial, quick: bool = False) -> Judged:
-    """Teach one student and look at what it says about the judging rows."""
+    """Teach one student and evaluate it on the test rows."""
     student = entry.student(setting, trial, quick)
     rows = entry.rows(trial)
     start = time.process_time()
@@ -174,7 +174,7 @@ def _about(case: Comparison) -> Row:
 def _cells(
     kind: Kind, entry: MenuEntry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
 ) -> Row:
-    """Everything from the student on."""
+    """The cells from the student's name on."""
     scores = [
         deviation([each.scores[name] for each in judged], 3) if name in METRICS[kind] else None
         for name in SCORES

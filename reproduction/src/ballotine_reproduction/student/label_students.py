@@ -37,7 +37,7 @@ STRENGTHS = (0.3, 1.0)
 
 @dataclass(frozen=True)
 class Choice:
-    """What is chosen for a mechanism on a seed that is not reported.
+    """What was chosen for a mechanism, on a seed that is not reported.
 
     Attributes:
         sigma: the noise.
@@ -83,7 +83,7 @@ def queries_for(votes: Votes, sigma: float, budget: Budget, account: str) -> int
 def teach(
     repetition: Repetition, votes: Votes, choice: Choice, budget: Budget, account: str
 ) -> Taught:
-    """Ask as many queries as the budget affords, and judge the student of the answers."""
+    """Ask as many queries as the budget affords, and evaluate the student of the answers."""
     asked = queries_for(votes, choice.sigma, budget, account)
     answers = votes.answers(choice.sigma, repetition.election.noise())[:asked]
     return _taught(repetition, answers, choice.strength)
@@ -109,7 +109,7 @@ def choose(
 
 
 def fitted(rows: Pool, answers: IntArray, strength: float) -> FloatArray:
-    """A student's probabilities on the judging rows.
+    """A student's probabilities on the test rows.
 
     If no label occurs both present and absent, nothing can be learnt: each label is then
     predicted as it was answered, or absent without answers.
@@ -125,7 +125,7 @@ def fitted(rows: Pool, answers: IntArray, strength: float) -> FloatArray:
 
 
 def judged(rows: Pool, probabilities: FloatArray) -> MultiLabelScores:
-    """All four metrics on the judging rows; AUC and mAP rank by probability."""
+    """All four metrics on the test rows; AUC and mAP rank by probability."""
     return score(rows.y_test, (probabilities > 0.5).astype(np.int64), probabilities)
 
 

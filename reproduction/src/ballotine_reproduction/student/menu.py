@@ -19,7 +19,7 @@ from ballotine.types import IntArray
 from ballotine_reproduction.student.trials import Trial
 
 DEFAULT = "SpreadingClassifier"
-"""The student of a pipeline that names none: the others are compared with it."""
+"""The default student of a pipeline, with which the others are compared."""
 
 STEPS, QUICK_STEPS = 500, 50
 """Steps of every network: epochs of a student that knows answered rows only are shorter."""
@@ -27,7 +27,7 @@ STEPS, QUICK_STEPS = 500, 50
 BATCH = 100
 RATE = 3e-3
 MOST_OF_A_KERNEL = 1_500
-"""Rows that label spreading gets: its dense kernel of all of them is slow for every label."""
+"""Rows that label spreading gets: a dense kernel of all of them would be slow."""
 
 Values = dict[str, Any]
 Pool = Literal["answered", "all"]
@@ -54,7 +54,7 @@ class MenuEntry:
     most: int | None = None
 
     def student(self, setting: Values, trial: Trial, quick: bool) -> Any:
-        """Unfitted, and for a network with as many epochs as make up the steps."""
+        """An unfitted student; a network gets as many epochs as make up the steps."""
         if self.epoch is None:
             return self.make(**setting)
         rows = trial.answered if self.epoch == "answered" else len(trial.X)

@@ -140,7 +140,7 @@ def _graded(
 
 
 def _ceiling(case: EncodedSet, held: Sequence[SeedPanel]) -> str:
-    """What the private records teach without any privacy; for experiments only."""
+    """The result of training on private records without any privacy; for experiments only."""
     found = []
     for panel in held:
         private = case.pool.split(panel.seed)[0][:CEILING]

@@ -32,7 +32,7 @@ class Repetition:
 def repetitions(
     profile: Profile, setting: Setting, teachers: int | None = None
 ) -> list[Repetition]:
-    """One per seed; every seed keeps other rows to evaluate on.
+    """One per seed; every seed evaluates on different rows.
 
     Args:
         profile: the set.

@@ -1,4 +1,4 @@
-"""`student labels`: students of several labels against DP-SGD and what no privacy gives.
+"""`student labels`: students of several labels against DP-SGD and training without privacy.
 
 The shape of the multi-winner paper's Tables 2 and 9, on tmc2007 and yeast.
 """
@@ -39,7 +39,7 @@ RATES = (0.25, 1.0, 4.0)
 """Learning rates that are tried, as multiples of a recipe's own."""
 
 MANY = {TMC2007.name: 250}
-"""Teachers where there are enough records for more of them than the paper has."""
+"""Number of teachers where there are records for more of them than in the paper."""
 
 AGREEING = ("Binary", "τ, l2")
 """The mechanisms that many teachers are tried with."""
@@ -159,7 +159,7 @@ def students(
 
 
 def _ceiling(held: Sequence[Repetition]) -> MethodResult:
-    """What the private records teach without any privacy; for experiments only."""
+    """The result of training on private records without any privacy; for experiments only."""
     scores = []
     for each in held:
         # Private rows take the place of the asked ones, their labels that of the answers.

@@ -1,4 +1,4 @@
-"""Small tables that come with scikit-learn, and teachers who answer for them."""
+"""Small tables that come with scikit-learn, and answers of teachers on them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ballotine_reproduction.individualized.sets import KINDS
 from ballotine_reproduction.student.trials import Comparison, Trial
 
 BUDGET = Budget(8.0, 1e-5)
-"""A generous one: so few records make few teachers, and these bear little noise."""
+"""A generous one: few records make few teachers, which tolerate little noise."""
 
 TEACHER = "naive Bayes"
 
@@ -34,7 +34,7 @@ class Small:
         name: what the table calls it.
         load: gives features and classes.
         teachers: how many; records: of each.
-        public: rows to ask; all others judge students.
+        public: rows to ask; students are evaluated on all others.
         sigma: GNMax's noise.
     """
 
@@ -59,7 +59,7 @@ def small_tables(setting: Setting) -> Iterator[Comparison]:
 
 
 def trial(small: Small, seed: int) -> Trial:
-    """Split the rows, teach the teachers, and ask as much as the budget affords."""
+    """Split the rows, train the teachers, and ask as many queries as the budget affords."""
     X, y = small.load(return_X_y=True)
     y = y.astype(np.int64)
     order = np.random.default_rng([seed, 5]).permutation(len(y))

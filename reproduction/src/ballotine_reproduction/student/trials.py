@@ -1,4 +1,4 @@
-"""What students are compared on: the same released answers and public rows, by kind of data."""
+"""The released answers and public rows on which students are compared, by kind of data."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ WAYS = {"strict": "strict", "fixed": "exact"}
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a student is given on one seed, and what it is judged by.
+    """What a student is given on one seed, and what it is evaluated on.
 
     Attributes:
         seed: of the split, the teachers and the noise, and the student's own.
         X: public rows, those without an answer too.
         answers: a class per row, or 0 and 1 per row and label; negative where there is none.
         truth: what would have been right, in the same shape; no student sees it.
-        X_test: rows that judge students; y_test: their classes or labels.
+        X_test: rows that students are evaluated on; y_test: their classes or labels.
     """
 
     seed: int

@@ -33,7 +33,7 @@ CLIP, NOISE = 1.0, 7.0
 TRIALS, QUICK_TRIALS = 300, 60
 _SETTING = (
     f"{TEACHERS} teachers of {RECORDS} made-up records, logistic regression, {ROUNDS} rounds of "
-    f"{STEPS} steps; one answer by LNMax with γ = {GAMMA}; every trial trains anew with fresh noise"
+    f"{STEPS} steps; one answer by LNMax with γ = {GAMMA}; every trial trains again"
 )
 _WORLDS = (
     "the worlds differ in the label of one record; claimed: the ε of everything released, for "
@@ -69,7 +69,7 @@ class World:
         return epsilon_of(paid, DELTA)
 
     def answer(self, canary: bool, seed: int) -> int:
-        """Everything once: train, vote on the canary's features, answer."""
+        """Train, vote on the canary's features, and answer."""
         X, y, partition = _records(canary, seed)
         settings = Together(
             "linear", (FEATURES,), self.method, ROUNDS, STEPS, RECORDS, step_size=1.5, decay=1.0
@@ -111,7 +111,7 @@ def canary(setting: Setting) -> Table:
 
 
 def audit(world: World, trials: int, setting: Setting) -> AuditResult:
-    """Run both worlds again and again; the answer itself is the score."""
+    """Run both worlds repeatedly; the answer itself is the score."""
     seeds = iter(range(2 * trials))
     return audit_release(
         lambda with_canary: float(world.answer(with_canary, next(seeds))),

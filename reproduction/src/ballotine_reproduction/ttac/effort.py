@@ -1,7 +1,7 @@
 """How long and at which step size each method trains; chosen on held-out private rows.
 
 Every method got the same four step sizes (0.05, 0.1, 0.2, 0.4), the same 1,000 steps per teacher,
-and was judged by its labels at γ = 0.5 on the last 5,000 training rows, which its teachers
+and was evaluated by its labels at γ = 0.5 on the last 5,000 training rows, which its teachers
 did not see. No test row was used. docs/papers/ttac.md records the search.
 """
 

@@ -35,7 +35,7 @@ class EnsembleKey:
 
     @property
     def secret(self) -> bytes:
-        """Of the split and of the training."""
+        """Seeds the split and the training."""
         return f"ballotine/experiments/ttac/{self.seed}".encode()
 
     def partition(self, pool: Pool) -> Partition:

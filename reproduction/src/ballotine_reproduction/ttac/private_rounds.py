@@ -49,7 +49,7 @@ TRAINED: dict[Method, str] = {
 SHARE = 0.5
 """Of the budget, for the rounds; the rest is for the votes."""
 PLAIN = math.inf
-"""Stands for rounds and votes without noise."""
+"""The budget of rounds and votes without noise."""
 
 _NOTES = (
     (
@@ -80,7 +80,7 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class TaughtRow:
-    """One way to teach: how, by how many, on which split, at what budget."""
+    """One way to teach: the method, the split, the number of teachers and the budget."""
 
     method: Method
     similarity: int
