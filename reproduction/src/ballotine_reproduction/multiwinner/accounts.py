@@ -89,7 +89,7 @@ def afforded(votes: Votes, sigma: float, budget: Budget) -> Afforded:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MechanismOutcome:
     """What one mechanism gives at one noise, over all seeds.
 
     Attributes:
@@ -127,7 +127,7 @@ def outcome(
     votes: Sequence[Votes],
     sigma: float | None,
     budget: Budget | None = BUDGET,
-) -> Outcome:
+) -> MechanismOutcome:
     """Answer all queries of these elections.
 
     Args:
@@ -139,7 +139,7 @@ def outcome(
     count = sigma is not None and budget is not None
     counts = [afforded(each, sigma, budget) for each in votes] if count else []  # type: ignore[arg-type]
     scores = [judge(e, v, sigma) for e, v in zip(held, votes, strict=True)]
-    return Outcome(sigma, held[0].queries, counts, scores)
+    return MechanismOutcome(sigma, held[0].queries, counts, scores)
 
 
 def judge(election: LabelElection, votes: Votes, sigma: float | None) -> MultiLabelScores:
@@ -166,7 +166,7 @@ def counted(values: Sequence[int], pool: int) -> str:
 def query_lines(
     mechanism: str,
     steps: Sequence[float],
-    found: Sequence[Outcome],
+    found: Sequence[MechanismOutcome],
     colour: int,
     dashes: dict[str, str] = MODES,
 ) -> list[Line]:

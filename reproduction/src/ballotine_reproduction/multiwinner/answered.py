@@ -7,7 +7,7 @@ from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.multiwinner import notes
 from ballotine_reproduction.multiwinner.accounts import (
     METRICS,
-    Outcome,
+    MechanismOutcome,
     Rule,
     binary,
     clipped,
@@ -68,7 +68,9 @@ def _rules(profile: Profile) -> dict[tuple[str, float | None], Rule]:
     }
 
 
-def _row(profile: Profile, name: str, tau: float | None, labels: int, found: Outcome) -> Row:
+def _row(
+    profile: Profile, name: str, tau: float | None, labels: int, found: MechanismOutcome
+) -> Row:
     claim, true = _sensitivities(name, tau, labels)
     printed = PRINTED_QUERIES.get(name) if profile is TMC2007 else None
     head = (profile.title, name, tau, found.sigma, claim, true)

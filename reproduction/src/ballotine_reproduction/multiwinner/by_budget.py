@@ -9,7 +9,7 @@ from ballotine_reproduction.multiwinner import notes, reported
 from ballotine_reproduction.multiwinner.accounts import (
     METRICS,
     MODES,
-    Outcome,
+    MechanismOutcome,
     binary,
     judge,
     judged,
@@ -60,7 +60,7 @@ def table10(setting: Setting) -> Table:
     return Table(title, columns, rows, remarks, {"queries": figure})
 
 
-def _row(profile: Profile, held: list[LabelElection], epsilon: int, found: Outcome) -> Row:
+def _row(profile: Profile, held: list[LabelElection], epsilon: int, found: MechanismOutcome) -> Row:
     heads = [e.first_queries(c.strict) for e, c in zip(held, found.counts, strict=True) if c.strict]
     scores = [judge(head, binary(head), SIGMA) for head in heads]
     metrics = judged(scores) if scores else ("–",) * len(METRICS)

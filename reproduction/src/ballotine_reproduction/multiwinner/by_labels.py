@@ -13,7 +13,7 @@ from ballotine_reproduction.multiwinner.accounts import (
     BINARY_AND_POWERSET,
     METRICS,
     MODES,
-    Outcome,
+    MechanismOutcome,
     binary,
     largest_noise,
     mean_scores,
@@ -44,7 +44,7 @@ class Compared:
     profile: Profile
     labels: int
     mechanism: str
-    outcome: Outcome
+    outcome: MechanismOutcome
 
     def row(self) -> Row:
         """What a table says about it, the printed numbers last."""

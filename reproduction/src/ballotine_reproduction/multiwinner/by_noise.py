@@ -12,7 +12,7 @@ from ballotine_reproduction.multiwinner import notes
 from ballotine_reproduction.multiwinner.accounts import (
     BINARY_AND_POWERSET,
     METRICS,
-    Outcome,
+    MechanismOutcome,
     Rule,
     binary,
     clipped,
@@ -44,7 +44,7 @@ class Sweep:
 
     profile: Profile
     mechanism: str
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[MechanismOutcome]
     sigmas: Sequence[float]
 
     def rows(self, *accounts: str) -> list[Row]:
