@@ -23,7 +23,6 @@ from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, load
 from ballotine_reproduction.student import (
     dpsgd,
     label_students,
-    one_label,
     repetitions,
     several_labels,
 )
@@ -357,8 +356,7 @@ def test_batches_may_be_empty_and_records_missing() -> None:
 
 @pytest.mark.extras
 def test_the_quick_tables(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(several_labels, "RATES", (1.0,))
-    monkeypatch.setattr(one_label, "RATES", (1.0,))
+    monkeypatch.setattr(dpsgd, "RATES", (1.0,))
     found = find("student", "labels").run(small).to_dict()["rows"]
     assert {row["method"] for row in found} == {
         "non-private",

@@ -51,8 +51,10 @@ class SplitSet:
 
     @cached_property
     def digest(self) -> bytes:
-        """Changes with any row, and with the kind of teacher."""
-        return digest(self.X, self.y, self.classes, self.teacher)
+        """Changes with any row, and with the teachers' parameters."""
+        options = sorted(self.estimator.get_params().items())
+        named = [f"{name}={getattr(value, '__name__', value)}" for name, value in options]
+        return digest(self.X, self.y, self.classes, self.teacher, named, SVC_GAMMA)
 
     @property
     def estimator(self) -> Any:

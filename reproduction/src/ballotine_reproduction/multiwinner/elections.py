@@ -24,7 +24,9 @@ Probabilities = npt.NDArray[np.float32]
 TEACHERS = 50
 QUICK_TEACHERS = 20
 QUICK_SEEDS = 2
-RECIPE = {"model": "one-vs-rest logistic regression", "C": 1.0, "class_weight": "balanced"}
+RECIPE = {"C": 1.0, "class_weight": "balanced", "solver": "liblinear", "random_state": 0}
+"""Of the logistic regression that a teacher fits to each label."""
+
 THRESHOLD = 0.5
 """The probability above which a teacher names a label, unless thresholds are given."""
 
@@ -156,13 +158,11 @@ def train(share: LabelShare) -> tuple[int, Any]:
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
-    one = LogisticRegression(
-        C=RECIPE["C"], class_weight=RECIPE["class_weight"], solver="liblinear", random_state=0
-    )
+    model = OneVsRestClassifier(LogisticRegression(**RECIPE))
     with warnings.catch_warnings():
         # It warns of labels with one class only, and then does what is wanted.
         warnings.simplefilter("ignore", UserWarning)
-        return share.position, OneVsRestClassifier(one).fit(share.X, share.y)
+        return share.position, model.fit(share.X, share.y)
 
 
 def _probabilities(pool: Pool, teachers: int, seed: int, setting: Setting) -> Probabilities:

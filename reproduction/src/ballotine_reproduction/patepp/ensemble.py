@@ -72,12 +72,16 @@ def teacher() -> Any:
 
 def features(pool: Pool) -> PatchFeatures:
     """What teachers and students see of an image: learnt from public ones alone."""
-    return PatchFeatures(pool.image_shape, random_state=0).fit(pool.X_public)
+    return _unfitted_features(pool).fit(pool.X_public)
+
+
+def _unfitted_features(pool: Pool) -> PatchFeatures:
+    return PatchFeatures(pool.image_shape, random_state=0)
 
 
 def with_votes(setting: Setting, pool: Pool) -> VotedPool:
     """Train all teachers, or take their votes from the cache."""
-    facts = (pool.digest, TEACHERS, repr(teacher()), repr(PatchFeatures()))
+    facts = (pool.digest, TEACHERS, repr(teacher()), repr(_unfitted_features(pool)))
     path = cache_path(setting.cache, "patepp-teachers", ".npz", *facts)
     found = cached_arrays(
         path,

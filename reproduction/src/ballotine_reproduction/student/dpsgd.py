@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ from ballotine_reproduction.student.dpsgd_cost import DpsgdPlan, Relation, Steps
 
 MISSING = "DP-SGD needs the optional part: pip install 'ballotine-reproduction[dpsgd]'"
 MOMENTUM = 0.9
+RATES = (0.25, 1.0, 4.0)
+"""Learning rates that are tried, as multiples of a recipe's own."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,11 @@ class PrivateModel:
         """The ε of the whole training."""
         return epsilon(self.schedule, self.delta, relation)
 
+    def cells(self, digits: int) -> tuple[str, str]:
+        """For tables: the ε under the other relation, and the noise of the first step."""
+        other = f"ε, add or remove: {self.epsilon('add or remove'):.{digits}f}"
+        return other, f"{self.schedule[0].noise:.2f}"
+
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities of labels or classes, shape (rows, outputs)."""
         found = probabilities(self.net, _tensor(X), several=self.several)
@@ -92,6 +99,17 @@ class PrivateModel:
             return (found > 0.5).astype(np.int64)
         winners: IntArray = found.argmax(axis=1).astype(np.int64)
         return winners
+
+
+def tuned(recipe: Recipe, score: Callable[[Recipe], float]) -> Recipe:
+    """The recipe with the best of a few learning rates.
+
+    Args:
+        recipe: its learning rate is the middle one.
+        score: the result of a training; the larger, the better.
+    """
+    tried = [replace(recipe, learning_rate=rate * recipe.learning_rate) for rate in RATES]
+    return max(tried, key=score)
 
 
 def require() -> None:

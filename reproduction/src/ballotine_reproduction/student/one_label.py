@@ -17,13 +17,12 @@ from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.sets import QUICK_SEEDS, TEACHERS, SplitSet
 from ballotine_reproduction.individualized.students import SeedPanel, panels
 from ballotine_reproduction.pool import Encoder, Pool
-from ballotine_reproduction.student.dpsgd import PrivateModel, Recipe, require, train
+from ballotine_reproduction.student.dpsgd import PrivateModel, Recipe, require, train, tuned
 from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, RELATION, STRICT
 from ballotine_reproduction.summary import deviation, percent_right
 from ballotine_reproduction.table import Row, Table
 
 EPSILONS = (1.0, 2.0, 4.0)
-RATES = (0.25, 1.0, 4.0)
 ACCOUNTS = {"strict": "strict", "fixed": "exact"}
 COLUMNS = ("set", "ε", "method", "account", "z", "labels", "accuracy, %")
 
@@ -118,16 +117,13 @@ def baselines(
     with setting.progress.stage(stage, len(BASELINES)) as advance:
         for name, recipe in BASELINES.items():
             fitting = replace(recipe, epochs=5 if setting.quick else recipe.epochs)
-            tried = [replace(fitting, learning_rate=r * fitting.learning_rate) for r in RATES]
-            best = max(tried, key=lambda each: _graded(each, trial, classes, budget, spare.seed)[0])
+            best = tuned(fitting, lambda each: _graded(each, trial, classes, budget, spare.seed)[0])
             runs = [
                 _graded(best, each, classes, budget, panel.seed)
                 for each, panel in zip(rows, held, strict=True)
             ]
-            first = runs[0][1]
-            account = f"ε, add or remove: {first.epsilon('add or remove'):.2f}"
-            noise = f"{first.schedule[0].noise:.2f}"
-            found.append((name, account, noise, None, deviation([grade for grade, _ in runs], 1)))
+            grades = deviation([grade for grade, _ in runs], 1)
+            found.append((name, *runs[0][1].cells(2), None, grades))
             advance(1)
     return found
 

@@ -35,9 +35,6 @@ BASELINES: dict[str, Recipe] = {
 }
 """The whole network; its last layer on public features; the same with noise that falls."""
 
-RATES = (0.25, 1.0, 4.0)
-"""Learning rates that are tried, as multiples of a recipe's own."""
-
 MANY = {TMC2007.name: 250}
 """Number of teachers where there are records for more of them than in the paper."""
 
@@ -115,13 +112,10 @@ def baselines(
     with setting.progress.stage(f"DP-SGD ε = {budget.epsilon:g}", len(BASELINES)) as advance:
         for name, recipe in BASELINES.items():
             fitting = _fitting(recipe, spare, setting)
-            tried = [replace(fitting, learning_rate=r * fitting.learning_rate) for r in RATES]
-            best = max(tried, key=lambda each: _private(each, spare, budget)[0].auc)
+            best = dpsgd.tuned(fitting, lambda each: _private(each, spare, budget)[0].auc)
             runs = [_private(best, repetition, budget) for repetition in held]
-            other = deviation([trained.epsilon("add or remove") for _, trained in runs[:1]], 1)
-            z = runs[0][1].schedule[0].noise
             scores = [scores for scores, _ in runs]
-            found.append(MethodResult(name, f"ε, add or remove: {other}", f"{z:.2f}", scores))
+            found.append(MethodResult(name, *runs[0][1].cells(1), scores))
             advance(1)
     return found
 

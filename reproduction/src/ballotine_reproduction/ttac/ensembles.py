@@ -14,7 +14,7 @@ from ballotine_reproduction.cache import cache_path, cached_arrays
 from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.pool import Pool
 from ballotine_reproduction.ttac.effort import settings_of
-from ballotine_reproduction.ttac.pools import CLASSES, TEACHERS
+from ballotine_reproduction.ttac.pools import CLASSES, HIDDEN, TEACHERS
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,8 @@ def ballots(
         how: its training; that of the tables when absent.
     """
     how = settings_of(setting, pool, which.method, which.times) if how is None else how
-    path = cache_path(setting.cache, "ttac", ".npz", pool.digest, asdict(which), how.describe())
+    facts = (pool.digest, asdict(which), how.describe(), HIDDEN)
+    path = cache_path(setting.cache, "ttac", ".npz", *facts)
     kinds = {"votes": (np.uint8, (len(pool.X_public), TEACHERS))}
     found = cached_arrays(path, kinds, lambda: {"votes": _train(setting, pool, which, how)})
     return found["votes"].astype(np.int64)
