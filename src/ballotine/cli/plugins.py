@@ -63,5 +63,5 @@ def _add_missing(app: typer.Typer, name: str) -> None:
     def missing() -> None:
         raise ParameterError(KNOWN_PACKAGES[name])
 
-    options = {"hidden": True, "add_help_option": False, "context_settings": ANY_ARGUMENTS}
-    app.command(name, **options)(missing)  # type: ignore[arg-type]
+    add = app.command(name, hidden=True, add_help_option=False, context_settings=ANY_ARGUMENTS)
+    add(missing)

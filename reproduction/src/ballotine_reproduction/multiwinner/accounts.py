@@ -136,8 +136,9 @@ def outcome(
         sigma: its noise; None for none.
         budget: count the queries that it allows; None counts nothing.
     """
-    count = sigma is not None and budget is not None
-    counts = [afforded(each, sigma, budget) for each in votes] if count else []  # type: ignore[arg-type]
+    counts = []
+    if sigma is not None and budget is not None:
+        counts = [afforded(each, sigma, budget) for each in votes]
     scores = [judge(e, v, sigma) for e, v in zip(held, votes, strict=True)]
     return MechanismOutcome(sigma, held[0].queries, counts, scores)
 
