@@ -1,4 +1,4 @@
-"""Every experiment of the individualized paper, in a hurry and on made-up rows."""
+"""Every experiment of the individualized paper, in its quick form on made-up rows."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 
 from ballotine_reproduction import find
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.individualized import (
     EXPERIMENTS,
-    bias,
+    class_budgets,
     figures,
+    influence,
     reported,
-    sources,
-    splits,
+    sets,
     three_groups,
-    tuning,
+    two_groups,
 )
-from ballotine_reproduction.table import Setting, Table
+from ballotine_reproduction.table import Table
 
 Run = Callable[[str], Table]
 NAMES = ["table1", "table5", "table6", "table7", "table8", "table9", "table10", "table11"]
@@ -33,7 +34,7 @@ BALANCED = "weighting, balanced"
 
 @dataclass
 class Remembered:
-    """Runs an experiment once."""
+    """Runs every experiment once."""
 
     setting: Setting
     tables: dict[str, Table] = field(default_factory=dict)
@@ -51,14 +52,13 @@ SMALL = {"QUICK_RECORDS": 8, "QUICK_PUBLIC": 300, "QUICK_TEST": 60}
 def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Remembered]:
     folder = tmp_path_factory.mktemp("individualized")
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("BALLOTINE_DATA", raising=False)
         for name, value in SMALL.items():
-            patch.setattr(sources, name, value)
+            patch.setattr(sets, name, value)
         # Tight costs among ten classes take seconds: fewer of them will do here.
         patch.delitem(three_groups.METHODS, BALANCED)
         patch.delitem(three_groups.SPLITS, "34/43/23")
         patch.setattr(figures, "COPIES", {"upsampling": (2,), "weighting": (2,)})
-        patch.setattr(tuning, "RATIOS", {name: range(2, 3) for name in tuning.RATIOS})
+        patch.setattr(influence, "RATIOS", {name: range(2, 3) for name in influence.RATIOS})
         yield Remembered(Setting(quick=True, seeds=1, cache=folder / "votes"))
 
 
@@ -78,8 +78,15 @@ def test_every_table_and_figure_has_a_command() -> None:
     assert {experiment.paper for experiment in EXPERIMENTS} == {"individualized"}
 
 
+SLOW = {"table1", "figure1", "figure2", "figure3"}
+
+
 @pytest.mark.parametrize(
-    "name", [n for n in NAMES if n not in ("table5", "table8")] + list(FIGURES)
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.papers if name in SLOW else ())
+        for name in [n for n in NAMES if n not in ("table5", "table8")] + list(FIGURES)
+    ],
 )
 def test_every_experiment_runs_and_says_how_to_read_it(name: str, run: Run) -> None:
     table = run(name)
@@ -93,6 +100,7 @@ def test_every_experiment_runs_and_says_how_to_read_it(name: str, run: Run) -> N
     assert any(column.startswith(("paper", "ours")) for column in table.columns)
 
 
+@pytest.mark.papers
 @pytest.mark.parametrize(("name", "figure"), FIGURES.items())
 def test_figures_can_be_drawn(name: str, figure: str, run: Run) -> None:
     table = run(name)
@@ -107,7 +115,7 @@ def test_figures_can_be_drawn(name: str, figure: str, run: Run) -> None:
 def test_labels_by_budget_split(run: Run) -> None:
     rows = cells(run("table7"))
     found = {(row["method"], row["share with it"]): row for row in rows}
-    assert {method for method, _ in found} == {*splits.METHODS, *splits.BASELINES}
+    assert {method for method, _ in found} == {*two_groups.METHODS, *two_groups.BASELINES}
     base = found["standard", "–"]
     assert base["paper"] == 88
     assert found["weighting", "50 %"]["paper"] == 203
@@ -122,6 +130,7 @@ def test_labels_by_budget_split(run: Run) -> None:
         assert number(row["fixed, exact"]) >= number(row["strict"]) or row["method"] == "vanishing"
 
 
+@pytest.mark.papers
 def test_saved_votes_stand_beside_fresh_teachers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,11 +140,11 @@ def test_saved_votes_stand_beside_fresh_teachers(
     ballots = np.where(draw.random(wrong.shape) < 0.93, truth[:, None], wrong)
     np.savez(tmp_path / "votes_mnist_250.npz", ballots=ballots.astype(np.uint8), y=truth)
     for name, value in SMALL.items():
-        monkeypatch.setattr(sources, name, value)
-    monkeypatch.setattr(splits, "SHARES", (50,))
+        monkeypatch.setattr(sets, name, value)
+    monkeypatch.setattr(two_groups, "SHARES", (50,))
     for name in (BALANCED, "vanishing"):
-        monkeypatch.delitem(splits.METHODS, name)
-    table = splits.table5(Setting(data=tmp_path, quick=True, seeds=1))
+        monkeypatch.delitem(two_groups.METHODS, name)
+    table = two_groups.table5(Setting(data=tmp_path, quick=True, seeds=1))
     found = {(row["teachers"], row["method"]) for row in cells(table)}
     assert ("saved CNN votes", "weighting") in found
     assert ("saved CNN votes", "upsampling") not in found
@@ -143,6 +152,7 @@ def test_saved_votes_stand_beside_fresh_teachers(
     assert any(note.startswith("saved votes:") for note in table.notes)
 
 
+@pytest.mark.papers
 def test_weights_charged_to_the_wrong_group_are_shown_to_be_wrong(run: Run) -> None:
     table = run("table1")
     rows = {(row["% with ε = 1/2/3"], row["method"]): row for row in cells(table)}
@@ -177,18 +187,18 @@ def test_budgets_that_go_with_a_class_change_who_is_right(run: Run) -> None:
 
 def test_groups_by_class_are_drawn_from_the_rare_class_alone() -> None:
     y = np.array([0] * 300 + [1] * 100)
-    groups = bias.groups_of(y, 25, 0)
+    groups = class_budgets.groups_of(y, 25, 0)
     assert groups.sum() == 25
     assert np.all(y[groups == 1] == 1)
-    assert not np.array_equal(groups, bias.groups_of(y, 25, 1))
+    assert not np.array_equal(groups, class_budgets.groups_of(y, 25, 1))
 
 
 def test_accuracy_by_class() -> None:
     truth = np.array([0, 0, 1, 1])
-    assert bias.by_class(np.array([0, 1, 1, 1]), truth) == (50.0, 100.0)
+    assert class_budgets.by_class(np.array([0, 1, 1, 1]), truth) == (50.0, 100.0)
     ballots = np.array([[0, 1], [0, 0], [1, 0], [0, 0]], dtype=np.uint8)
-    assert bias.by_class(ballots, truth) == (75.0, 25.0)
-    low, high = bias.by_class(np.array([0]), np.array([0]))
+    assert class_budgets.by_class(ballots, truth) == (75.0, 25.0)
+    low, high = class_budgets.by_class(np.array([0]), np.array([0]))
     assert low == 100.0
     assert np.isnan(high)
 
@@ -203,19 +213,3 @@ def test_every_printed_number_has_its_place() -> None:
         assert set(accuracies.low) == set(accuracies.high) == bias_shares
         # What the paper observes: more budget for a class, more accuracy on it.
         assert accuracies.value((16, 100), 1) > accuracies.value(None, 1)
-
-
-def test_the_command_writes_the_table(
-    ballotine: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in SMALL.items():
-        monkeypatch.setattr(sources, name, value)
-    ended = ballotine(
-        "paper", "individualized", "table11", "--quick", "--seeds", "1", "--jobs", "1", "--json",
-        "--out", "results",
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    facts = json.loads(ended.stdout)
-    written = json.loads((tmp_path / "results" / "individualized-table11.json").read_text())
-    assert facts == written
-    assert [row["paper"] for row in facts["rows"]] == [88, 108, 162]

@@ -19,7 +19,7 @@ from ballotine.privacy.events import Event
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax
-from ballotine_reproduction.individualized import accounting, summary
+from ballotine_reproduction.individualized import accounting
 from ballotine_reproduction.individualized.accounting import (
     FIXED_ORDERS,
     PAPER_ORDERS,
@@ -30,9 +30,9 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     balanced_weighting,
     standard,
     upsampling,
@@ -41,8 +41,9 @@ from ballotine_reproduction.individualized.elections import (
     without_check,
 )
 from ballotine_reproduction.individualized.layout import QUARTERS
-from ballotine_reproduction.individualized.splits import budgets_of
+from ballotine_reproduction.individualized.tallied import Tallied
 from ballotine_reproduction.individualized.three_groups import charged_by_rank, printed_weights
+from ballotine_reproduction.individualized.two_groups import budgets_of
 
 MECHANISM = ConfidentGNMax(sigma=40.0, threshold=200.0, sigma_threshold=150.0)
 METHODS: tuple[Method, ...] = (
@@ -55,7 +56,7 @@ METHODS: tuple[Method, ...] = (
 )
 
 
-def made(queries: int, classes: int, seed: int = 0) -> Ensemble:
+def made(queries: int, classes: int, seed: int = 0) -> SegmentVotes:
     """250 teachers in four segments and four layers who mostly agree."""
     draw = np.random.default_rng(seed)
     deal = QUARTERS.deal(np.arange(2500), 250, seed)
@@ -64,7 +65,7 @@ def made(queries: int, classes: int, seed: int = 0) -> Ensemble:
     wrong = draw.integers(0, classes, (queries, len(deal.shares)))
     knows = draw.random(wrong.shape) < easy[:, None]
     ballots = np.where(knows, truth[:, None], wrong).astype(np.uint8)
-    return Ensemble(ballots, truth, deal.segment, deal.layer, classes, MECHANISM)
+    return SegmentVotes(ballots, truth, deal.segment, deal.layer, classes, MECHANISM)
 
 
 def epsilon(orders: FloatArray, cost: FloatArray, method: conversion.Method) -> float:
@@ -73,7 +74,7 @@ def epsilon(orders: FloatArray, cost: FloatArray, method: conversion.Method) -> 
         return conversion.epsilon(orders, cost, DELTA, method)[0]
 
 
-def units(election: Election) -> list[tuple[float, Reach, Callable[[int], bool]]]:
+def units(election: GroupElection) -> list[tuple[float, Reach, Callable[[int], bool]]]:
     """Every kind of record: its budget, its reach, and whether its teachers vote on a query."""
     found: list[tuple[float, Reach, Callable[[int], bool]]] = []
     for group in election.plan.groups:
@@ -87,7 +88,7 @@ def units(election: Election) -> list[tuple[float, Reach, Callable[[int], bool]]
 
 
 def slowly(
-    election: Election,
+    election: GroupElection,
     price: Callable[[FloatArray, Reach], FloatArray],
     orders: FloatArray,
     method: conversion.Method,
@@ -280,21 +281,8 @@ def test_another_order_of_asking_keeps_ballots_and_truth_together() -> None:
     assert not np.array_equal(ensemble.truth, shuffled.truth)
 
 
-def test_intervals_are_students() -> None:
-    from scipy import stats
-
-    values = [88.0, 91.0, 90.0, 86.0]
-    low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-    mean, half = summary.mean_and_half(values)
-    assert half is not None
-    assert (mean - half, mean + half) == pytest.approx((low, high))
-    assert summary.interval(values, 1) == f"{mean:.1f} ± {half:.1f}"
-    assert summary.interval([7.0]) == "7"
-    assert summary.interval([]) == "–"
-
-
 def test_a_cell_says_when_the_pool_ended_first() -> None:
-    cell = summary.Tallied()
+    cell = Tallied()
     cell.add(made(30, 2), standard, budgets_of(4, 50), 0, 2)
     strict_cell, fixed_cell = cell.cells()[1:]
     assert fixed_cell.startswith("≥ ")

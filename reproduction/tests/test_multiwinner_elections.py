@@ -1,24 +1,22 @@
-"""Teachers of the multi-winner experiments, their cache, and what is told about repetitions."""
+"""Teachers of the multi-winner experiments, their votes, and what the cells of tables say."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
-import pytest
-from scipy import stats
 
 from ballotine.metrics import balanced_accuracy
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner.accounts import counted
 from ballotine_reproduction.multiwinner.elections import (
     QUICK_TEACHERS,
-    Election,
-    Share,
+    LabelElection,
+    LabelShare,
     elections,
     train,
 )
-from ballotine_reproduction.multiwinner.sets import MADE_UP, YEAST, Records, load, profiles
-from ballotine_reproduction.multiwinner.summary import Spread, counted
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.multiwinner.sets import MADE_UP, YEAST, profiles
 
 QUICK = Setting(quick=True, seeds=1)
 
@@ -27,7 +25,7 @@ def test_a_teacher_votes_for_the_only_class_it_saw() -> None:
     draw = np.random.default_rng(0)
     X = draw.normal(size=(30, 3))
     y = np.column_stack([X[:, 0] > 0, np.zeros(30), np.ones(30)]).astype(np.int64)
-    position, model = train(Share(4, X, y))
+    position, model = train(LabelShare(4, X, y))
     thought = model.predict_proba(X)
     assert position == 4
     assert np.all(thought[:, 1] == 0.0)
@@ -69,20 +67,11 @@ def test_seeds_differ_in_partition_and_order(tmp_path: Path) -> None:
     assert np.array_equal(first.noise().gaussian(1, 1), first.noise().gaussian(1, 1))
 
 
-def test_other_records_have_another_digest() -> None:
-    made_up = load(MADE_UP, QUICK)
-    y = made_up.y.copy()
-    y[0, 0] = 1 - y[0, 0]
-    other = Records(made_up.X, y, made_up.pool, made_up.truth, made_up.names)
-    assert other.digest() != made_up.digest()
-    assert load(MADE_UP, QUICK).digest() == made_up.digest()
-
-
 def test_labels_and_queries_are_taken_together_with_their_thresholds() -> None:
     draw = np.random.default_rng(1)
     thought = draw.random((6, 3, 4)).astype(np.float32)
     truth = draw.integers(0, 2, (6, 4))
-    election = Election(0, thought, truth, ("a", "b", "c", "d"), (0.1, 0.9, 0.5, 0.3))
+    election = LabelElection(0, thought, truth, ("a", "b", "c", "d"), (0.1, 0.9, 0.5, 0.3))
     ballots = election.ballots()
     assert np.array_equal(ballots, thought > np.array([0.1, 0.9, 0.5, 0.3]))
     some = election.of_labels((3, 1))
@@ -98,22 +87,13 @@ def test_labels_and_queries_are_taken_together_with_their_thresholds() -> None:
     assert np.all(one <= ballots)
 
 
-def test_who_is_in_a_hurry_needs_no_data() -> None:
+def test_a_quick_run_needs_no_data() -> None:
     assert profiles(QUICK, YEAST) == (MADE_UP,)
     assert profiles(Setting(), YEAST) == (YEAST,)
     assert len(profiles(Setting())) == 3
 
 
-def test_means_and_intervals() -> None:
-    values = [3.0, 5.0, 4.0, 9.0]
-    spread = Spread.of(values)
-    low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
-    assert spread.mean - spread.half == pytest.approx(low)
-    assert spread.mean + spread.half == pytest.approx(high)
-    assert spread.text(1) == "5.2 ± 4.2"
-    assert Spread.of([7.0]).text() == "7"
-    assert Spread.of([float("nan"), 2.0, 2.0]).text(1) == "2.0"
-    assert Spread.of([float("nan")]).text() == "–"
+def test_answered_queries_say_when_the_pool_ended() -> None:
     assert counted([10, 10], 10) == "10 (all)"
     assert counted([9, 10], 10).endswith("(all in 1 of 2)")
     assert counted([3, 3], 10) == "3"

@@ -21,8 +21,7 @@ from ballotine.voting.multilabel.ballots import (
     LabelTallies,
     SubsetTallies,
 )
-from ballotine_reproduction.multiwinner.budget import affordable, repeatable
-from ballotine_reproduction.multiwinner.orders import ORDERS
+from ballotine_reproduction.multiwinner.affordable import ORDERS, affordable, repeatable
 from ballotine_reproduction.multiwinner.votes import LabelVotes, SetVotes, Votes
 
 examples = settings(max_examples=15, deadline=None)

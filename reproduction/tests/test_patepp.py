@@ -1,4 +1,4 @@
-"""Tables and figures of PATE++: the road on digits, and the parts that carry the numbers."""
+"""Tables and figures of PATE++: all of them on digits, and the parts that carry the numbers."""
 
 from __future__ import annotations
 
@@ -9,35 +9,39 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import torch
-from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 
 from ballotine.students.neural import Epoch, PatePlus, PatePlusPlus
 from ballotine.students.neural.cleansing import most_suspected
 from ballotine.types import ABSTAIN
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.images import load_digits
 from ballotine_reproduction.patepp import (
     EXPERIMENTS,
+    ensemble,
     labelling,
-    longer,
+    long,
     methods,
+    pools,
     reported,
-    sources,
-    teaching,
+    trainings,
 )
 from ballotine_reproduction.patepp import choice as choosing
+from ballotine_reproduction.patepp.ensemble import VotedPool
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
-from ballotine_reproduction.patepp.methods import CHOICE, METHODS, Case, case
-from ballotine_reproduction.patepp.running import Result, Watch, results
-from ballotine_reproduction.patepp.sources import Pool
-from ballotine_reproduction.patepp.teaching import Images
-from ballotine_reproduction.table import Setting, Table
+from ballotine_reproduction.patepp.methods import CHOICE, METHODS, Training, case
+from ballotine_reproduction.patepp.trainings import Result, Watch, results
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import percent_right, plurality
+from ballotine_reproduction.table import Table
+from ballotine_reproduction.teaching import cast_ballots
 
 CHANCE = 10.0
 
 
 @pytest.fixture(scope="module")
-def pool() -> Pool:
-    return sources.digits()
+def pool() -> VotedPool:
+    return pools.digits()
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +62,7 @@ def test_the_papers_tables_are_whole() -> None:
     assert reported.TABLE3[at] == reported.TABLE1["tight"]["PATE++"]
 
 
-def test_more_noise_makes_more_answers_wrong_and_costs_less(pool: Pool) -> None:
+def test_more_noise_makes_more_answers_wrong_and_costs_less(pool: VotedPool) -> None:
     tight, loose = (answered(pool, level, 0, quick=True) for level in LEVELS)
     assert 0.5 < tight.right < 0.8 < loose.right < 1.0
     assert labelling.epsilon_strict(tight) < labelling.epsilon_strict(loose)
@@ -66,10 +70,10 @@ def test_more_noise_makes_more_answers_wrong_and_costs_less(pool: Pool) -> None:
         assert 0 < labelling.epsilon_exact(pool, given) < labelling.epsilon_strict(given)
 
 
-def test_rows_are_answered_or_others_and_queries_are_fixed(pool: Pool) -> None:
+def test_rows_are_answered_or_others_and_queries_are_fixed(pool: VotedPool) -> None:
     given = answered(pool, "tight", 3, quick=True)
     together = np.concatenate([given.rows, given.others])
-    np.testing.assert_array_equal(np.sort(together), np.arange(len(pool.X)))
+    np.testing.assert_array_equal(np.sort(together), np.arange(len(pool.ballots)))
     assert len(given.rows) == len(given.labels) <= labelling.QUICK_ANSWERS
     assert ABSTAIN not in given.labels
     assert set(given.rows) <= set(given.asked)
@@ -81,7 +85,7 @@ def test_rows_are_answered_or_others_and_queries_are_fixed(pool: Pool) -> None:
 
 
 def test_answers_beyond_the_wanted_ones_are_paid_for(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: VotedPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = answered(pool, "tight", 0, quick=True)
     monkeypatch.setattr(labelling, "QUICK_ANSWERS", 100)
@@ -91,7 +95,7 @@ def test_answers_beyond_the_wanted_ones_are_paid_for(
 
 
 def test_the_exact_cost_is_that_of_every_query_whatever_the_chunks(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+    pool: VotedPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = answered(pool, "loose", 0, quick=True)
     given = replace(given, asked=given.asked[:600])
@@ -100,56 +104,41 @@ def test_the_exact_cost_is_that_of_every_query_whatever_the_chunks(
     assert labelling.epsilon_exact(pool, given) == pytest.approx(found, rel=1e-12)
 
 
-def test_simulated_teachers_err_more_on_some_rows(pool: Pool) -> None:
-    right = np.mean(pool.ballots == pool.y[:, None], axis=1)
+def test_simulated_teachers_err_more_on_some_rows(pool: VotedPool) -> None:
+    right = np.mean(pool.ballots == pool.rows.y_public[:, None], axis=1)
     assert 0.75 < right.mean() < 0.85
     assert right.std() > 0.1
-    assert set(np.unique(pool.ballots)) == set(range(teaching.CLASSES))
+    assert set(np.unique(pool.ballots)) == set(range(ensemble.CLASSES))
 
 
 @pytest.fixture(scope="module")
-def small() -> Images:
-    """Digits, cut like the large sets."""
-    X, y = load_digits(return_X_y=True)
-    X, y = (X / 16).astype(np.float32), y.astype(np.int64)
-    return Images(
-        "small",
-        "Small",
-        X[:1250],
-        y[:1250],
-        X[1250:1600],
-        y[1250:1600],
-        X[1600:],
-        y[1600:],
-        (1, 8, 8),
-    )
+def small() -> Pool:
+    """Digits, split like the large sets."""
+    return load_digits(1_250, 350, "")
 
 
-def test_teachers_see_patches_and_their_votes_are_kept(
-    small: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.papers
+def test_teachers_see_patches_and_their_votes_are_cached(
+    small: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(teaching, "TEACHERS", 25)
+    monkeypatch.setattr(ensemble, "TEACHERS", 25)
     setting = Setting(cache=tmp_path)
-    first = teaching.ensemble(setting, small)
+    first = ensemble.with_votes(setting, small)
     assert first.ballots.shape == (350, 25)
-    counts = np.stack([(first.ballots == c).sum(axis=1) for c in range(10)], axis=1)
-    assert np.mean(counts.argmax(axis=1) == small.y_public) > 0.85
-    expected = teaching.features(small).transform(small.X_test)
+    assert percent_right(plurality(first.ballots, 10), small.y_public) > 85
+    expected = ensemble.features(small).transform(small.X_test)
     np.testing.assert_allclose(first.patches_test, expected, atol=1e-3)
-    (kept,) = tmp_path.iterdir()
 
     def untrained(*_: object) -> None:
         raise AssertionError("trained again")
 
-    with monkeypatch.context() as patch:
-        patch.setattr(teaching, "votes", untrained)
-        np.testing.assert_array_equal(teaching.ensemble(setting, small).ballots, first.ballots)
-        kept.write_bytes(b"broken")
-        with pytest.raises(AssertionError, match="trained again"):
-            teaching.ensemble(setting, small)
+    monkeypatch.setattr(ensemble, "cast_ballots", untrained)
+    np.testing.assert_array_equal(ensemble.with_votes(setting, small).ballots, first.ballots)
+    with pytest.raises(AssertionError, match="trained again"):
+        ensemble.with_votes(setting, replace(small, y=small.y[::-1].copy()))
 
 
-def test_a_teacher_learns_from_its_own_share_only(small: Images) -> None:
+def test_a_teacher_learns_from_its_own_share_only(small: Pool) -> None:
     class Counting(DummyClassifier):  # type: ignore[misc]
         seen: ClassVar[list[int]] = []
 
@@ -159,11 +148,13 @@ def test_a_teacher_learns_from_its_own_share_only(small: Images) -> None:
             return self
 
     numbered = np.arange(1250, dtype=float)[:, None]
-    found = teaching.votes(Setting(), Counting(), numbered, small.y, numbered[:7], 250, 250)
+    shares = ensemble.shares_of(small.y, 250)
+    found = cast_ballots(Setting(), Counting(), numbered, small.y, shares, numbered[:7], 10)
     assert found.shape == (7, 250)
     assert sorted(Counting.seen) == list(range(1250))
 
 
+@pytest.mark.papers
 def test_teachers_are_compared_on_digits() -> None:
     table = _table("teachers", None)
     pixels, patches = _numbers(table, 1)
@@ -171,13 +162,14 @@ def test_teachers_are_compared_on_digits() -> None:
     assert all(both > one for both, one in zip(_numbers(table, 2), _numbers(table, 1), strict=True))
 
 
-def test_candidates_are_judged_on_rows_kept_out(
-    pool: Pool, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.papers
+def test_candidates_are_evaluated_on_rows_held_out(
+    pool: VotedPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = choosing._without_judges(pool, 400, 100)
-    assert len(own.X) == len(pool.X) - 400 == len(own.ballots)
-    kept, judges = ({row.tobytes() for row in rows} for rows in (own.X, own.X_test))
-    assert not kept & judges
+    own = choosing._without_held_out(pool, 400, 100)
+    assert len(own.rows.X_public) == len(pool.ballots) - 400 == len(own.ballots)
+    kept, held_out = ({row.tobytes() for row in X} for X in (own.rows.X_public, own.rows.X_test))
+    assert not kept & held_out
     kinds = ("SVM, con", "SVM, taught", "spreading", "two networks, β = 0.1", "MixMatch")
     few = [name for name in choosing.CANDIDATES if name.startswith(kinds)]
     monkeypatch.setattr(choosing, "CANDIDATES", {n: choosing.CANDIDATES[n] for n in few})
@@ -186,19 +178,21 @@ def test_candidates_are_judged_on_rows_kept_out(
     assert min(_numbers(table, 1) + _numbers(table, 2)) > 3 * CHANCE
 
 
+@pytest.mark.papers
 def test_mnist_and_the_long_schedule_on_digits(cache: Path) -> None:
     there = _table("mnist", cache)
     assert {row[1] for row in there.rows} == {None}
     assert CHOICE in [row[5] for row in there.rows]
     assert min(_ours(there)) > 5 * CHANCE
     table = _table("long", cache)
-    assert [row[0] for row in table.rows] == [f"{name} on patches" for name in longer.METHODS]
+    assert [row[0] for row in table.rows] == [f"{name} on patches" for name in long.METHODS]
     assert min(_numbers(table, 3)) > 3 * CHANCE
     assert not list(cache.glob("*.checkpoint"))
 
 
+@pytest.mark.papers
 def test_a_training_that_was_stopped_goes_on(
-    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pool: VotedPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     which = case("PATE+", "tight", 0)
     whole = result(Setting(cache=tmp_path / "whole", quick=True), pool, which)
@@ -229,9 +223,10 @@ def test_figure_3_counts_wrong_answers_in_dispute() -> None:
     assert watch.curves["agreement_2"] == [0.25] * 3
 
 
-def test_the_halves_of_patepp_forget_what_the_whole_forgets(pool: Pool) -> None:
+@pytest.mark.papers
+def test_the_halves_of_patepp_forget_what_the_whole_forgets(pool: VotedPool) -> None:
     given = answered(pool, "tight", 0, quick=True)
-    X, labels, others = given.rows_of(pool.X)
+    X, labels, others = given.rows_of(pool.rows.X_public)
     whole = PatePlusPlus(removed_share=0.3, epochs=2, generator_width=50, random_state=5).fit(
         X, labels, others
     )
@@ -242,7 +237,7 @@ def test_the_halves_of_patepp_forget_what_the_whole_forgets(pool: Pool) -> None:
 
 
 def test_trainings_are_kept_and_found_again(
-    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pool: VotedPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(cache=tmp_path, quick=True)
     first = result(setting, pool, case("SVM", "loose", 0))
@@ -252,16 +247,19 @@ def test_trainings_are_kept_and_found_again(
         raise AssertionError("trained again")
 
     with monkeypatch.context() as patch:
-        patch.setitem(METHODS, "SVM", untrained)
+        patch.setattr(trainings, "_trained", untrained)
         assert result(setting, pool, case("SVM", "loose", 0)) == first
         with pytest.raises(AssertionError, match="trained again"):
             result(setting, pool, case("SVM", "loose", 1))
-    kept.write_text("{}")
+    kept.write_text("{}")  # not a result
     assert result(setting, pool, case("SVM", "loose", 0)) == first
     assert result(setting, pool, case("SVM", "loose", 0)).accuracy > 5 * CHANCE
 
 
-def test_processes_give_the_same_and_halves_are_trained_once(pool: Pool, tmp_path: Path) -> None:
+@pytest.mark.papers
+def test_processes_give_the_same_and_halves_are_trained_once(
+    pool: VotedPool, tmp_path: Path
+) -> None:
     cases = [case(name, "tight", 0) for name in ("SVM", "PATE++ on patches", "PATE+ on patches")]
     threads = torch.get_num_threads()
     torch.set_num_threads(2)  # this process may have several, a worker has one
@@ -274,6 +272,7 @@ def test_processes_give_the_same_and_halves_are_trained_once(pool: Pool, tmp_pat
     assert len(list(tmp_path.glob("*.json"))) == 3
 
 
+@pytest.mark.papers
 def test_table_1_on_digits(cache: Path) -> None:
     table = _table("table1", cache)
     assert [row[5] for row in table.rows] == [*METHODS, *METHODS]
@@ -283,6 +282,7 @@ def test_table_1_on_digits(cache: Path) -> None:
     assert all(one < other for one, other in zip(exact, strict, strict=True))
 
 
+@pytest.mark.papers
 def test_tables_2_and_3_on_digits(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few = {name: row[:2] for name, row in reported.TABLE2.items()}
     monkeypatch.setattr(reported, "BETAS", reported.BETAS[:2])
@@ -307,12 +307,12 @@ def test_figure_3_on_digits(cache: Path) -> None:
 
 
 def test_tables_share_trainings() -> None:
-    assert case("PATE+", "tight", 0) == Case("PATE+", "tight", 0, methods.BETA)
-    assert case("PATE++", "tight", 0) == Case("PATE++", "tight", 0, methods.BETA, 0.318)
+    assert case("PATE+", "tight", 0) == Training("PATE+", "tight", 0, methods.BETA)
+    assert case("PATE++", "tight", 0) == Training("PATE++", "tight", 0, methods.BETA, 0.318)
     assert case("original", "tight", 0).beta is None
 
 
-def result(setting: Setting, pool: Pool, which: Case) -> Result:
+def result(setting: Setting, pool: VotedPool, which: Training) -> Result:
     (found,) = results(setting, pool, [which])
     return found
 

@@ -1,4 +1,4 @@
-"""Students against DP-SGD: what DP-SGD costs, who is asked what, and the road in a hurry."""
+"""Students against DP-SGD: what DP-SGD costs, who is asked what, and the quick tables."""
 
 from __future__ import annotations
 
@@ -17,21 +17,26 @@ from mpmath import mp
 from ballotine.errors import BudgetError, DataError, ParameterError
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction import find
-from ballotine_reproduction.individualized import reported, sources, students
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import reported, sets, students
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, load
-from ballotine_reproduction.student import answers, dpsgd, rows, several, single
+from ballotine_reproduction.student import (
+    dpsgd,
+    label_students,
+    repetitions,
+    several_labels,
+)
 from ballotine_reproduction.student import reported as printed
-from ballotine_reproduction.student.accounting import (
+from ballotine_reproduction.student.dpsgd_cost import (
     ORDERS,
-    Course,
+    DpsgdPlan,
     Relation,
-    Steps,
+    SgdSteps,
     cost,
     epsilon,
     noise_for,
 )
-from ballotine_reproduction.student.summary import spread
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.student.repetitions import Repetition
 
 BUDGET = Budget(8.0, 1e-5)
 TENTH = 0.1
@@ -61,12 +66,12 @@ def test_the_cost_of_a_step_is_its_divergence(rate: float, noise: float, order: 
     relations: dict[Relation, float | None] = {"replace": -1.0, "add or remove": None}
     for relation, other in relations.items():
         true = by_mpmath(rate, noise, order, other)
-        found = float(cost(Steps(1, rate, noise), orders, relation)[0])
+        found = float(cost(SgdSteps(1, rate, noise), orders, relation)[0])
         assert true <= found <= true * (1 + 1e-8) + 1e-10
 
 
 def test_without_sampling_it_is_a_gaussian_of_twice_the_norm() -> None:
-    steps = Steps(3, 1.0, 4.0)
+    steps = SgdSteps(3, 1.0, 4.0)
     np.testing.assert_allclose(cost(steps), 3 * 2 * ORDERS / 16, rtol=1e-6)
     np.testing.assert_allclose(cost(steps, ORDERS, "add or remove"), 3 * ORDERS / 32, rtol=1e-6)
 
@@ -97,19 +102,19 @@ def in_the_plane(rate: float, noise: float, order: float, g: complex, other: com
 def test_no_two_gradients_cost_more(
     rate: float, noise: float, order: float, g: complex, other: complex
 ) -> None:
-    bound = float(cost(Steps(1, rate, noise), np.array([order]))[0])
+    bound = float(cost(SgdSteps(1, rate, noise), np.array([order]))[0])
     assert in_the_plane(rate, noise, order, g, other) <= bound * (1 + 1e-7) + 1e-9
 
 
 def test_the_worst_two_gradients_are_opposite() -> None:
-    bound = float(cost(Steps(1, 0.2, 1.0), np.array([2.0]))[0])
+    bound = float(cost(SgdSteps(1, 0.2, 1.0), np.array([2.0]))[0])
     assert in_the_plane(0.2, 1.0, 2.0, 1j, -1j) == pytest.approx(bound, rel=1e-6)
     assert in_the_plane(0.2, 1.0, 2.0, 1j, 1 + 0j) < 0.7 * bound
 
 
 @pytest.mark.parametrize(("rate", "noise"), [(0.02, 0.8), (0.2, 2.0)])
 def test_replacing_lies_between_removing_and_both_in_turn(rate: float, noise: float) -> None:
-    steps = Steps(1, rate, noise)
+    steps = SgdSteps(1, rate, noise)
     orders = ORDERS[ORDERS > 1.5]
     removed = cost(steps, orders, "add or remove")
     twice = (orders - 0.5) / (orders - 1) * cost(steps, 2 * orders, "add or remove")
@@ -119,19 +124,19 @@ def test_replacing_lies_between_removing_and_both_in_turn(rate: float, noise: fl
 
 
 def test_steps_of_different_noise_add_up() -> None:
-    course = Course(TENTH, 3, last=0.5)
+    course = DpsgdPlan(TENTH, 3, last=0.5)
     schedule = course.schedule(2.0)
     assert [steps.noise for steps in schedule] == [2.0, 1.5, 1.0]
     assert {(steps.number, steps.rate) for steps in schedule} == {(10, TENTH)}
-    loud, quiet = (epsilon((Steps(30, TENTH, z),), 1e-5) for z in (2.0, 1.0))
+    loud, quiet = (epsilon((SgdSteps(30, TENTH, z),), 1e-5) for z in (2.0, 1.0))
     assert loud < epsilon(schedule, 1e-5) < quiet
-    assert len(Course(TENTH, 3).schedule(2.0)) == 1
+    assert len(DpsgdPlan(TENTH, 3).schedule(2.0)) == 1
 
 
 @pytest.mark.parametrize("last", [1.0, 0.5])
 @pytest.mark.parametrize("budget", [Budget(1.0, 1e-5), Budget(20.0, 1e-5)])
 def test_the_least_noise_for_a_budget(budget: Budget, last: float) -> None:
-    course = Course(TENTH, 4, last)
+    course = DpsgdPlan(TENTH, 4, last)
     noise = noise_for(course, budget)
     assert epsilon(course.schedule(noise), budget.delta) <= budget.epsilon
     assert epsilon(course.schedule(0.99 * noise), budget.delta) > budget.epsilon
@@ -140,13 +145,13 @@ def test_the_least_noise_for_a_budget(budget: Budget, last: float) -> None:
 def test_what_cannot_be_is_refused() -> None:
     for broken in ((0, 0.1, 1.0), (1, 0.0, 1.0), (1, 1.1, 1.0), (1, 0.1, 0.0), (1, 0.1, np.nan)):
         with pytest.raises(ParameterError):
-            Steps(*broken)
+            SgdSteps(*broken)
     with pytest.raises(ParameterError, match="relation"):
-        cost(Steps(1, 0.1, 1.0), ORDERS, "swap")  # type: ignore[arg-type]
+        cost(SgdSteps(1, 0.1, 1.0), ORDERS, "swap")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="course"):
-        Course(0.1, 1, last=0.0)
+        DpsgdPlan(0.1, 1, last=0.0)
     with pytest.raises(BudgetError):
-        noise_for(Course(1.0, 5000), Budget(1e-6, 1e-5))
+        noise_for(DpsgdPlan(1.0, 5000), Budget(1e-6, 1e-5))
     with pytest.raises(ParameterError, match="positive"):
         dpsgd.Recipe(clip=0.0)
 
@@ -159,93 +164,80 @@ def test_without_opacus_it_says_what_to_install(name: str, monkeypatch: pytest.M
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory: pytest.TempPathFactory) -> list[rows.Repetition]:
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> list[Repetition]:
     cache = tmp_path_factory.mktemp("votes")
-    return rows.repetitions(MADE_UP, Setting(quick=True, seeds=2, cache=cache))
+    return repetitions.repetitions(MADE_UP, Setting(quick=True, seeds=2, cache=cache))
 
 
 def test_public_rows_are_those_that_teachers_vote_on(
-    made_up: list[rows.Repetition], monkeypatch: pytest.MonkeyPatch
+    made_up: list[Repetition], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(quick=True, seeds=2)
-    records = load(MADE_UP, setting)
-    known = {row.tobytes(): label for row, label in zip(records.pool, records.truth, strict=True)}
-    elections = [repetition.election for repetition in made_up]
-    monkeypatch.setattr(rows, "public_components", lambda _: lambda X: X)
-    monkeypatch.setattr(rows, "elections", lambda *_: elections)
-    for repetition in rows.repetitions(MADE_UP, setting):
+    pool = load(MADE_UP, setting)
+    known = {row.tobytes(): label for row, label in zip(pool.X_public, pool.y_public, strict=True)}
+    held = {repetition.seed: repetition.election for repetition in made_up}
+    monkeypatch.setattr(repetitions, "public_components", lambda _: lambda X: X)
+    monkeypatch.setattr(repetitions, "hold_election", lambda *facts: held[facts[3]])
+    for repetition in repetitions.repetitions(MADE_UP, setting):
         found = zip(repetition.rows.X_public, repetition.election.truth, strict=True)
         assert all(np.array_equal(known[row.tobytes()], label) for row, label in found)
 
 
-def test_more_teachers_are_asked_the_same(tmp_path: Path, made_up: list[rows.Repetition]) -> None:
-    (more,) = rows.repetitions(MADE_UP, Setting(quick=True, seeds=1, cache=tmp_path), 10)
+def test_more_teachers_are_asked_the_same(tmp_path: Path, made_up: list[Repetition]) -> None:
+    (more,) = repetitions.repetitions(MADE_UP, Setting(quick=True, seeds=1, cache=tmp_path), 10)
     assert more.election.teachers == 10
     np.testing.assert_array_equal(more.election.truth, made_up[0].election.truth)
     np.testing.assert_array_equal(more.rows.X_public, made_up[0].rows.X_public)
 
 
-def test_every_seed_is_judged_on_other_rows(made_up: list[rows.Repetition]) -> None:
+def test_every_seed_is_evaluated_on_other_rows(made_up: list[Repetition]) -> None:
     first, second = made_up
-    assert len(first.rows.y_test) == rows.JUDGED[MADE_UP.name]
+    assert len(first.rows.y_test) == repetitions.TEST_ROWS[MADE_UP.name]
     assert not np.array_equal(first.rows.y_test, second.rows.y_test)
 
 
-def test_features_come_from_public_rows_alone() -> None:
-    draw = np.random.default_rng(0)
-    public, private = draw.normal(2, 3, (80, 6)), draw.normal(0, 1, (50, 6))
-    public[:, 5] = 1.0
-    for make in (rows.public_components, rows.public_standard):
-        encode = make(public)
-        assert float(np.mean(np.sum(encode(public) ** 2, axis=1))) == pytest.approx(1.0)
-        np.testing.assert_allclose(encode(private)[:10], encode(private[:10]))
-    assert rows.public_components(public, 2)(private).shape == (50, 2)
-
-
 @pytest.mark.parametrize("name", ["Binary", "τ, l2"])
-def test_students_beat_chance(made_up: list[rows.Repetition], name: str) -> None:
+def test_students_beat_chance(made_up: list[Repetition], name: str) -> None:
     repetition, spare = made_up
-    rule = answers.rules(MADE_UP)[name]
+    rule = label_students.rules(MADE_UP)[name]
     votes = rule(repetition.election)
-    choice = answers.choose(spare, rule(spare.election), (6, 12), BUDGET, "strict")
-    taught = answers.teach(repetition, votes, choice, BUDGET, "strict")
+    choice = label_students.choose(spare, rule(spare.election), (6, 12), BUDGET, "strict")
+    taught = label_students.teach(repetition, votes, choice, BUDGET, "strict")
     assert 10 < taught.queries <= votes.queries
     assert taught.scores.auc > 0.65
     assert taught.wrong < 0.45
     clear = replace(choice, sigma=1.0)
-    generous = answers.teach(repetition, votes, clear, Budget(5000.0, 1e-5), "strict")
+    generous = label_students.teach(repetition, votes, clear, Budget(5000.0, 1e-5), "strict")
     assert generous.queries == votes.queries
     assert generous.scores.auc > taught.scores.auc - 0.03
 
 
-@pytest.mark.parametrize("name", answers.SIGMAS)
-def test_exact_costs_afford_at_least_as_much(made_up: list[rows.Repetition], name: str) -> None:
-    votes = answers.rules(MADE_UP)[name](made_up[0].election)
-    strict, exact = (answers.queries_for(votes, 3.0, BUDGET, a) for a in answers.ACCOUNTS)
+@pytest.mark.parametrize("name", label_students.SIGMAS)
+def test_exact_costs_afford_at_least_as_much(made_up: list[Repetition], name: str) -> None:
+    votes = label_students.rules(MADE_UP)[name](made_up[0].election)
+    strict, exact = (
+        label_students.queries_for(votes, 3.0, BUDGET, a) for a in label_students.ACCOUNTS
+    )
     assert 0 < strict <= exact
 
 
-def test_from_one_answer_only_constants_are_learnt(made_up: list[rows.Repetition]) -> None:
+def test_from_one_answer_only_constants_are_learnt(made_up: list[Repetition]) -> None:
     one = made_up[0].rows
     answer = made_up[0].election.truth[:1]
-    np.testing.assert_array_equal(answers.fitted(one, answer, 1.0), np.tile(answer, (150, 1)))
-    assert not answers.fitted(one, answer[:0], 1.0).any()
+    np.testing.assert_array_equal(
+        label_students.fitted(one, answer, 1.0), np.tile(answer, (150, 1))
+    )
+    assert not label_students.fitted(one, answer[:0], 1.0).any()
 
 
-def test_rows_of_a_table_have_a_cell_per_column(made_up: list[rows.Repetition]) -> None:
-    ceiling = several._ceiling(made_up)
-    cells = several._row(MADE_UP, None, ceiling)
-    assert several._row(TMC2007, None, ceiling)[-1] == 0.97
-    assert len(cells) == len(several.COLUMNS) + 1
+def test_rows_of_a_table_have_a_cell_per_column(made_up: list[Repetition]) -> None:
+    ceiling = several_labels._ceiling(made_up)
+    cells = several_labels._row(MADE_UP, None, ceiling)
+    assert several_labels._row(TMC2007, None, ceiling)[-1] == 0.97
+    assert len(cells) == len(several_labels.COLUMNS) + 1
     assert cells[:3] == ("made-up", "∞", "non-private")
     assert float(str(cells[-3]).partition(" ")[0]) > 0.8
     assert cells[-1] is None
-
-
-def test_means_and_deviations() -> None:
-    assert spread([0.5]) == "0.500"
-    assert spread([1.0, 3.0], 1) == "2.0 ± 1.4"
-    assert spread([float("nan")]) == "–"
 
 
 SMALL = {"QUICK_RECORDS": 30, "QUICK_PUBLIC": 400, "QUICK_TEST": 200}
@@ -256,9 +248,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Setting]:
     """Few made-up rows, whose votes are cast once."""
     folder: Path = tmp_path_factory.mktemp("small")
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("BALLOTINE_DATA", raising=False)
         for name, value in SMALL.items():
-            patch.setattr(sources, name, value)
+            patch.setattr(sets, name, value)
         patch.setattr(students, "SHARES", (50,))
         # Tight costs among ten classes take seconds.
         patch.delitem(students.COMPARED, "weighting, balanced")
@@ -297,7 +288,7 @@ def test_opacus_agrees_on_adding_and_removing(rate: float, noise: float) -> None
 
     orders = np.array([1.5, 2.0, 8.0, 31.0])
     theirs = compute_rdp(q=rate, noise_multiplier=noise, steps=7, orders=orders.tolist())
-    ours = cost(Steps(7, rate, noise), orders, "add or remove")
+    ours = cost(SgdSteps(7, rate, noise), orders, "add or remove")
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
@@ -364,11 +355,14 @@ def test_batches_may_be_empty_and_records_missing() -> None:
 
 
 @pytest.mark.extras
-def test_the_roads_in_a_hurry(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(several, "RATES", (1.0,))
-    monkeypatch.setattr(single, "RATES", (1.0,))
+def test_the_quick_tables(small: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dpsgd, "RATES", (1.0,))
     found = find("student", "labels").run(small).to_dict()["rows"]
-    assert {row["method"] for row in found} == {"non-private", *several.BASELINES, *answers.SIGMAS}
+    assert {row["method"] for row in found} == {
+        "non-private",
+        *several_labels.BASELINES,
+        *label_students.SIGMAS,
+    }
     aucs = {row["method"]: float(row["AUC"]) for row in found}
     assert min(aucs[name] for name in ("DP-SGD, last layer", "adaptive DP-SGD", "Binary")) > 0.65
     single_rows = find("student", "dpsgd").run(small).to_dict()["rows"]

@@ -16,15 +16,22 @@ from ballotine.privacy import plan
 from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine_reproduction import find
-from ballotine_reproduction.individualized import sources
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.students import panels
 from ballotine_reproduction.multiwinner.accounts import binary
 from ballotine_reproduction.multiwinner.sets import MADE_UP
-from ballotine_reproduction.student import answers, kinds, menu, single, small, trials
-from ballotine_reproduction.student.menu import DEFAULT, MENU, Entry
-from ballotine_reproduction.student.rows import repetitions
-from ballotine_reproduction.student.trials import Case, Trial
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.student import (
+    kinds,
+    label_students,
+    menu,
+    one_label,
+    small_sets,
+    trials,
+)
+from ballotine_reproduction.student.menu import DEFAULT, MENU, MenuEntry
+from ballotine_reproduction.student.repetitions import repetitions
+from ballotine_reproduction.student.trials import Comparison, Trial
 
 
 def made_trial(seed: int = 0, rows: int = 12, ones: int = 7) -> Trial:
@@ -37,10 +44,10 @@ def made_trial(seed: int = 0, rows: int = 12, ones: int = 7) -> Trial:
     return Trial(seed, X, given, truth, np.zeros((10, 1)), y_test)
 
 
-def constant(name: str, *values: int) -> Entry:
+def constant(name: str, *values: int) -> MenuEntry:
     """A student that always says the same; its settings are what."""
     made: Any = lambda value: DummyClassifier(strategy="constant", constant=value)  # noqa: E731
-    return Entry(name, made, tuple({"value": value} for value in values))
+    return MenuEntry(name, made, tuple({"value": value} for value in values))
 
 
 def test_answered_rows_and_wrong_answers() -> None:
@@ -58,12 +65,12 @@ def test_answered_rows_and_wrong_answers() -> None:
 def test_answered_rows_come_first_where_not_all_are_given(has: list[bool], most: int) -> None:
     found = np.where(has, 1, -1)
     trial = replace(made_trial(), X=np.zeros((len(has), 1)), answers=found)
-    rows = Entry("", DummyClassifier, most=most).rows(trial)
+    rows = MenuEntry("", DummyClassifier, most=most).rows(trial)
     assert len(rows) == min(most, len(has))
     assert len(set(rows.tolist())) == len(rows)
     assert np.count_nonzero(found[rows] > 0) == min(most, sum(has))
     assert np.all(np.diff(rows) > 0)
-    assert len(Entry("", DummyClassifier).rows(trial)) == len(has)
+    assert len(MenuEntry("", DummyClassifier).rows(trial)) == len(has)
 
 
 def test_networks_take_the_same_number_of_steps() -> None:
@@ -82,13 +89,13 @@ def test_the_default_is_that_of_the_pipeline() -> None:
     assert student.get_params() == type(student)().get_params()
 
 
-@pytest.mark.parametrize("each", small.SETS, ids=lambda each: each.name)
-def test_small_sets_ask_what_their_budget_affords(each: small.Small) -> None:
-    trial = small.trial(each, 0)
+@pytest.mark.parametrize("each", small_sets.SETS, ids=lambda each: each.name)
+def test_small_sets_ask_what_their_budget_affords(each: small_sets.Small) -> None:
+    trial = small_sets.trial(each, 0)
     asked = trial.answered
     classes = int(trial.truth.max()) + 1
     event = GaussianArgmax(each.sigma, classes)
-    allowed = small.BUDGET
+    allowed = small_sets.BUDGET
     assert plan.epsilon_of([(event, asked)], allowed.delta) <= allowed.epsilon
     assert plan.epsilon_of([(event, asked + 1)], allowed.delta) > allowed.epsilon
     assert np.all(trial.answers[:asked] >= 0)
@@ -97,19 +104,19 @@ def test_small_sets_ask_what_their_budget_affords(each: small.Small) -> None:
     X, _ = each.load(return_X_y=True)
     assert len(trial.X) + len(trial.X_test) + each.teachers * each.records == len(X)
     assert float(np.mean(np.sum(trial.X**2, axis=1))) == pytest.approx(1.0)
-    np.testing.assert_array_equal(small.trial(each, 0).answers, trial.answers)
-    assert not np.array_equal(small.trial(each, 1).answers, trial.answers)
+    np.testing.assert_array_equal(small_sets.trial(each, 0).answers, trial.answers)
+    assert not np.array_equal(small_sets.trial(each, 1).answers, trial.answers)
 
 
 def test_labels_are_those_of_the_other_experiment(tmp_path: Path) -> None:
     setting = Setting(quick=True, seeds=1, cache=tmp_path)
     cases = list(trials.several(setting))
-    assert [case.account for case in cases] == list(answers.ACCOUNTS)
+    assert [case.account for case in cases] == list(label_students.ACCOUNTS)
     repetition, _ = repetitions(MADE_UP, replace(setting, seeds=2))
     for case in cases:
         (trial,) = case.trials
-        choice = answers.Choice(trials.LABEL_SIGMAS[MADE_UP.name][case.account], 1.0)
-        taught = answers.teach(
+        choice = label_students.Choice(trials.LABEL_SIGMAS[MADE_UP.name][case.account], 1.0)
+        taught = label_students.teach(
             repetition, binary(repetition.election), choice, Budget(20.0, 1e-5), case.account
         )
         assert trial.answered == taught.queries < len(trial.X)
@@ -121,13 +128,12 @@ def test_labels_are_those_of_the_other_experiment(tmp_path: Path) -> None:
 def test_adults_labels_are_those_of_the_other_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("BALLOTINE_DATA", raising=False)
     for name, value in {"QUICK_RECORDS": 30, "QUICK_PUBLIC": 900, "QUICK_TEST": 100}.items():
-        monkeypatch.setattr(sources, name, value)
+        monkeypatch.setattr(sets, name, value)
     setting = Setting(quick=True, seeds=1, cache=tmp_path)
     strict, exact = trials.adult(setting)
-    held = list(panels(setting, sources.adult(setting)))
-    counts = [row[3] for row in single.students(held, trials.TABLE_BUDGET)]
+    held = list(panels(setting, sets.adult(setting)))
+    counts = [row[3] for row in one_label.students(held, trials.TABLE_BUDGET)]
     assert counts == [str(case.trials[0].answered) for case in (strict, exact)]
     assert strict.trials[0].answered < exact.trials[0].answered
     for case in (strict, exact):
@@ -139,8 +145,8 @@ def test_adults_labels_are_those_of_the_other_experiment(
 
 
 def test_the_spare_seed_chooses_one_setting_for_all_cases() -> None:
-    def case(ones: int) -> Case:
-        return Case(
+    def case(ones: int) -> Comparison:
+        return Comparison(
             "tables", "", 1.0, "strict", (made_trial(0, ones=10),), made_trial(1, ones=ones)
         )
 
@@ -156,7 +162,9 @@ def test_the_spare_seed_chooses_one_setting_for_all_cases() -> None:
 def test_who_is_ahead_is_counted_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "MENU", (constant(DEFAULT, 0), constant("other", 1)))
     cases = [
-        Case("tables", name, 2.0, "strict", (made_trial(0, ones=a), made_trial(1, ones=b)), spare)
+        Comparison(
+            "tables", name, 2.0, "strict", (made_trial(0, ones=a), made_trial(1, ones=b)), spare
+        )
         for (name, a, b), spare in zip([("A", 6, 8), ("B", 8, 8)], [made_trial()] * 2, strict=True)
     ]
     table = [dict(zip(kinds.COLUMNS, row, strict=True)) for row in _compared(cases)]
@@ -172,12 +180,12 @@ def test_who_is_ahead_is_counted_seed_by_seed(monkeypatch: pytest.MonkeyPatch) -
     assert {row["AUC"] for row in table} == {None}
 
 
-def _compared(cases: list[Case]) -> list[tuple[Any, ...]]:
+def _compared(cases: list[Comparison]) -> list[tuple[Any, ...]]:
     return kinds.compared("tables", cases, Setting())
 
 
 def test_no_student_sees_what_is_right() -> None:
-    trial = small.trial(small.CANCER, 0)
+    trial = small_sets.trial(small_sets.CANCER, 0)
     entry = next(each for each in MENU if each.name == "random forest")
     found = kinds.judge(entry, {}, trial)
     turned = replace(trial, truth=1 - trial.truth, y_test=1 - trial.y_test)
@@ -187,8 +195,8 @@ def test_no_student_sees_what_is_right() -> None:
     assert found.scores["accuracy"] > 0.8
 
 
-def test_the_road_in_a_hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("BALLOTINE_DATA", raising=False)
+@pytest.mark.papers
+def test_every_student_in_its_quick_form() -> None:
     table = find("student", "kinds").run(Setting(quick=True, seeds=3))
     found = table.to_dict()["rows"]
     assert {row["set"] for row in found} == {"all", "digits", "breast cancer", "made-up"}

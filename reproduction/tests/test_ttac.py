@@ -1,4 +1,4 @@
-"""The tables of TTAC: the paper's ε, what is kept, and the road on embedded digits."""
+"""The tables of TTAC: the paper's ε, the votes in the cache, and every table on digits."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from ballotine.data.named import sets as named
 from ballotine.data.partition import make_partition
 from ballotine.errors import DataUnavailableError
 from ballotine.teachers.ttac import METHODS, TtacTrainer
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
 from ballotine_reproduction.ttac import (
     EXPERIMENTS,
+    canary,
     effort,
     labelling,
-    marked,
-    paid,
+    pools,
+    private_rounds,
     reported,
-    sources,
 )
 from ballotine_reproduction.ttac.effort import LONGER, STEP_SIZES, effort_of
-from ballotine_reproduction.ttac.sources import Pool
-from ballotine_reproduction.ttac.table1 import spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
 
 
 @pytest.fixture
 def digits(monkeypatch: pytest.MonkeyPatch) -> Pool:
-    """What a quick look works on where there is no MNIST."""
+    """What a quick run works on where there is no MNIST."""
     found = named.get
 
     def without_mnist(name: str, *rest: object, **more: object) -> object:
@@ -39,7 +38,7 @@ def digits(monkeypatch: pytest.MonkeyPatch) -> Pool:
 
     monkeypatch.setattr(named, "get", without_mnist)
     monkeypatch.setattr(effort, "QUICK_ROUNDS", 3)
-    return sources.pool_of(Setting(quick=True))
+    return pools.pool_of(Setting(quick=True))
 
 
 def test_equation_10_alone_gives_the_papers_epsilon() -> None:
@@ -105,7 +104,7 @@ def test_votes_are_kept_and_found_again(
     digits: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     setting = Setting(cache=tmp_path, quick=True)
-    which = Ensembles("averaging", 100, 0)
+    which = EnsembleKey("averaging", 100, 0)
     first = ballots(setting, digits, which)
 
     def untrained(*_: object) -> None:
@@ -115,26 +114,13 @@ def test_votes_are_kept_and_found_again(
         patch.setattr(TtacTrainer, "train", untrained)
         np.testing.assert_array_equal(ballots(setting, digits, which), first)
         with pytest.raises(AssertionError, match="trained again"):
-            ballots(setting, digits, Ensembles("averaging", 100, 1))
-    (kept,) = tmp_path.iterdir()
-    kept.write_bytes(b"broken")
-    np.testing.assert_array_equal(ballots(setting, digits, which), first)
-
-
-def test_components_come_from_public_rows_alone(digits: Pool) -> None:
-    one, public = paid.components(digits)
-    moved = Pool(**{**vars(digits), "X": digits.X[::-1].copy()})
-    other, same = paid.components(moved)
-    np.testing.assert_array_equal(public, same)
-    np.testing.assert_allclose(one, other[::-1], atol=1e-5)
-    lengths = np.sum(public.astype(np.float64) ** 2, axis=1)
-    assert float(np.mean(lengths)) == pytest.approx(9.0, rel=1e-4)
+            ballots(setting, digits, EnsembleKey("averaging", 100, 1))
 
 
 @pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("epsilon", paid.EPSILONS)
+@pytest.mark.parametrize("epsilon", private_rounds.EPSILONS)
 def test_rounds_and_votes_stay_within_the_budget(method: str, epsilon: float) -> None:
-    spent, sigma, z = paid._prices(paid.Row(method, 0, 50, epsilon))  # type: ignore[arg-type]
+    spent, sigma, z = private_rounds._prices(private_rounds.TaughtRow(method, 0, 50, epsilon))  # type: ignore[arg-type]
     assert 0.98 * epsilon < spent <= epsilon
     assert sigma is not None
     assert (z is None) == (method == "conventional")
@@ -146,27 +132,27 @@ def test_splits_sorted_by_label_are_conditional(digits: Pool) -> None:
         assert (partition.assumption is not None) == conditional
 
 
-ON_DIGITS = [experiment for experiment in EXPERIMENTS if experiment.name != "canary"]
+ON_DIGITS = [
+    pytest.param(each, id=each.name, marks=() if each.name == "figure2" else pytest.mark.papers)
+    for each in EXPERIMENTS
+    if each.name != "canary"
+]
 
 
-@pytest.mark.parametrize("experiment", ON_DIGITS, ids=lambda e: e.name)
-def test_the_road_on_digits(
+@pytest.mark.parametrize("experiment", ON_DIGITS)
+def test_every_table_on_digits(
     digits: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, experiment: object
 ) -> None:
     monkeypatch.setattr(labelling, "COPIES", 5)
-    monkeypatch.setattr(paid, "TEACHERS", (3, 6))
-    monkeypatch.setattr(paid, "ROUNDS", 3)
+    monkeypatch.setattr(private_rounds, "TEACHERS", (3, 6))
+    monkeypatch.setattr(private_rounds, "ROUNDS", 3)
     table = experiment.run(Setting(cache=tmp_path, quick=True))  # type: ignore[attr-defined]
     assert table.rows
     assert "digits" in table.title
     assert any("digits stand in" in note for note in table.notes)
 
 
-def test_means_and_deviations() -> None:
-    assert spread([50.0]) == "50.0"
-    assert spread([49.0, 51.0]) == "50.0 ± 1.4"
-
-
+@pytest.mark.papers
 def test_a_canary_refutes_learning_together_without_noise_and_only_that() -> None:
-    assert marked.audit(marked.World("ttac"), 40, Setting()).exceeded
-    assert not marked.audit(marked.World("conventional"), 20, Setting()).exceeded
+    assert canary.audit(canary.World("ttac"), 40, Setting()).exceeded
+    assert not canary.audit(canary.World("conventional"), 20, Setting()).exceeded

@@ -1,8 +1,9 @@
-"""Experiments: one package per paper; each table or figure is one command of `ballotine paper`."""
+"""Tables and figures of the PATE papers: one package per paper, one command per table."""
 
 from ballotine.errors import ParameterError
 from ballotine_reproduction import individualized, multiwinner, patepp, student, ttac
-from ballotine_reproduction.table import Experiment, Setting, Table
+from ballotine_reproduction.experiment import Experiment, Setting
+from ballotine_reproduction.table import Table
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *individualized.EXPERIMENTS,
@@ -22,7 +23,7 @@ def find(paper: str, name: str) -> Experiment:
     if paper not in papers:
         raise ParameterError(f"no experiments for {paper!r}; papers: {', '.join(sorted(papers))}")
     names = ", ".join(e.name for e in EXPERIMENTS if e.paper == paper)
-    raise ParameterError(f"{paper} has no experiment {name!r}; there are: {names}")
+    raise ParameterError(f"{paper} has no experiment {name!r}; available: {names}")
 
 
 __all__ = ["EXPERIMENTS", "Experiment", "Setting", "Table", "find"]

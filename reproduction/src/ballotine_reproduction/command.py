@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 HELP = """Reproduce a table or figure of a paper on freshly trained teachers or simulated votes.
 
-Without arguments, lists what there is. Numbers of the paper stand beside ours. These are
+Without arguments, lists all tables and figures. The paper's numbers stand beside ours. These are
 experiments: they use labels and votes that nobody may look at in a real run.
 
 Example: `ballotine paper individualized table7 --data FOLDER --seeds 5 --out results`
@@ -25,17 +25,20 @@ Example: `ballotine paper individualized table7 --data FOLDER --seeds 5 --out re
 
 
 def run(
-    paper: Annotated[str | None, typer.Argument(help="A paper of the list.")] = None,
+    paper: Annotated[str | None, typer.Argument(help="A paper from the list.")] = None,
     name: Annotated[str | None, typer.Argument(help="Which table or figure.")] = None,
     data: Annotated[
         Path | None, typer.Option(help="Folder that holds named sets and saved votes.")
     ] = None,
     cache: Annotated[
-        Path | None, typer.Option(help="Folder that keeps teachers' votes between commands.")
+        Path | None,
+        typer.Option(help="Folder that keeps results between commands, such as teachers' votes."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Repetitions behind means and intervals.")] = 5,
+    seeds: Annotated[int, typer.Option(min=1, help="Repetitions for means and intervals.")] = 5,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes; all cores if absent.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Small, to see the road.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A small version, as a trial; its numbers mean little.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the table (.md, .json) and its figures.")
     ] = None,

@@ -26,7 +26,7 @@ from ballotine.cli import (
 )
 from ballotine.cli.console import complain
 from ballotine.cli.ending import Commands, ending_in_order
-from ballotine.cli.plugins import add_installed_commands
+from ballotine.cli.plugins import with_installed_commands
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
@@ -104,8 +104,7 @@ def _write_whatever_the_encoding() -> None:
 def _call() -> NoReturn:
     """Run the command; every error becomes one sentence and its exit code."""
     try:
-        add_installed_commands(app)
-        app(prog_name="ballotine")
+        with_installed_commands(app)(prog_name="ballotine")
     except BallotineError as problem:
         complain(str(problem))
         sys.exit(problem.exit_code)

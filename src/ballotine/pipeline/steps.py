@@ -37,7 +37,7 @@ PRESENT = 0.5
 
 
 @dataclass(frozen=True)
-class Teaching:
+class TeacherTraining:
     """How an ensemble is trained on the records of one data set.
 
     Attributes:
@@ -69,7 +69,7 @@ class Steps:
         warnings: what everybody should know about released answers, given the labels' names.
     """
 
-    train: Callable[[Teaching, Matrix, IntArray, Partition], Ensemble]
+    train: Callable[[TeacherTraining, Matrix, IntArray, Partition], Ensemble]
     fit: Callable[[Any, Matrix, IntArray, int], Any]
     student: type[Student]
     default_student: Callable[[], Any]
@@ -84,11 +84,11 @@ def steps_of(task: type[Task]) -> Steps:
     return _STEPS[task]
 
 
-def _train_classes(how: Teaching, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
+def _train_classes(how: TeacherTraining, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
     return how.trainer.train(X, y, partition, how.advance)
 
 
-def _train_labels(how: Teaching, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
+def _train_labels(how: TeacherTraining, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
     """What decides a ballot beside the teachers is part of the ensemble's name."""
     limits = np.asarray(0.5 if how.thresholds is None else how.thresholds, dtype=np.float64)
     most = how.mechanism.tau if isinstance(how.mechanism, PowersetVoting) else None

@@ -11,7 +11,7 @@ import numpy as np
 from ballotine.data.partition import Partition
 from ballotine.noise import NoiseSource
 from ballotine.pipeline.procedure import Procedure
-from ballotine.pipeline.steps import Steps, Teaching, Thresholds
+from ballotine.pipeline.steps import Steps, TeacherTraining, Thresholds
 from ballotine.teachers import Engine, Ensemble, TeacherStore, Trainer
 from ballotine.teachers.together import RoundsAccount
 from ballotine.types import IntArray, Matrix
@@ -63,7 +63,7 @@ def train_ensemble(
         engine=engine,
         store=None if folder is None else TeacherStore(folder),
     )
-    how = Teaching(trainer, procedure.mechanism, thresholds, advance)
+    how = TeacherTraining(trainer, procedure.mechanism, thresholds, advance)
     return procedure.steps.train(how, X, y, partition)
 
 

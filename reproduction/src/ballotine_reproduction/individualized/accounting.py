@@ -25,7 +25,7 @@ from ballotine.privacy.reach import Reach
 from ballotine.types import BoolArray, FloatArray, IntArray
 from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Tallies
 from ballotine.voting.individual import GroupPlan
-from ballotine_reproduction.individualized.elections import DELTA, Election
+from ballotine_reproduction.individualized.elections import DELTA, GroupElection
 
 PAPER_ORDERS: FloatArray = np.arange(2.0, 51.0)
 FIXED_ORDERS: FloatArray = np.concatenate([np.arange(2.0, 32.0), np.arange(32.0, 129.0, 8.0)])
@@ -50,11 +50,11 @@ class Count:
 
     @classmethod
     def of(cls, answers: IntArray, queries: int) -> Count:
-        """The labels among the first so many answers."""
+        """Count the labels among the first answers."""
         return cls(int((answers[:queries] >= 0).sum()), queries, queries == len(answers))
 
 
-def paper(election: Election, answers: IntArray) -> Count:
+def paper(election: GroupElection, answers: IntArray) -> Count:
     """Stop on the published data-dependent cost."""
     allowed = [
         affordable(
@@ -67,8 +67,8 @@ def paper(election: Election, answers: IntArray) -> Count:
     return Count.of(answers, min(allowed))
 
 
-def paper_costs(election: Election, reach: Reach, answers: IntArray) -> FloatArray:
-    """What each query costs a record that reaches so far, as the paper charges it."""
+def paper_costs(election: GroupElection, reach: Reach, answers: IntArray) -> FloatArray:
+    """The cost of each query to a record with this reach, as the paper charges it."""
     counts, mechanism = election.tallies.unlock(reason=REASON), election.plan.mechanism
     assert isinstance(mechanism, GNMax | ConfidentGNMax)
     costs = np.zeros((len(answers), PAPER_ORDERS.size))
@@ -82,20 +82,20 @@ def paper_costs(election: Election, reach: Reach, answers: IntArray) -> FloatArr
     return costs
 
 
-def strict(election: Election, answers: IntArray) -> Count:
+def strict(election: GroupElection, answers: IntArray) -> Count:
     """Stop on the tight data-independent cost, reserved for each query before it is asked."""
     return Count.of(answers, min(_reserved(election, g, answers) for g in election.plan.groups))
 
 
-def fixed(election: Election, answers: IntArray) -> Count:
-    """As many queries as the exact cost allows; no answer is looked at to know it."""
+def fixed(election: GroupElection, answers: IntArray) -> Count:
+    """As many queries as the exact cost allows, which does not depend on the answers."""
     allowed = len(answers)
     for group in election.plan.groups:
         allowed = min(allowed, _exactly_affordable(election, group, allowed))
     return Count.of(answers, allowed)
 
 
-WAYS: dict[str, Callable[[Election, IntArray], Count]] = {
+WAYS: dict[str, Callable[[GroupElection, IntArray], Count]] = {
     "paper": paper,
     "strict": strict,
     "fixed": fixed,
@@ -103,15 +103,15 @@ WAYS: dict[str, Callable[[Election, IntArray], Count]] = {
 """Ways of counting, by the name of their column."""
 
 
-def attendance(election: Election, group: GroupPlan) -> BoolArray | None:
+def attendance(election: GroupElection, group: GroupPlan) -> BoolArray | None:
     """Which of a group's teachers vote on each query; None for all."""
     if not group.takes_turns:
         return None
     return election.plan.votes_at(group.name, election.turns, len(election.tallies))
 
 
-def exact_costs(election: Election, reach: Reach, rows: slice) -> FloatArray:
-    """The exact cost of some queries on `FIXED_ORDERS`, or a bound where it is out of reach."""
+def exact_costs(election: GroupElection, reach: Reach, rows: slice) -> FloatArray:
+    """The exact cost of some queries on `FIXED_ORDERS`, or a bound where it cannot be computed."""
     tallies = Tallies(election.tallies.unlock(reason=REASON)[rows])
     mechanism = election.plan.mechanism
     if move_count(tallies.classes, reach.teachers) > FEW_MOVES:
@@ -162,7 +162,7 @@ class Filter:
 
 @lru_cache(maxsize=1024)
 def _filter(events: Events, epsilon: float) -> Filter:
-    """The filter at the order that affords most queries of this kind, as the ledger fixes it."""
+    """The filter at the order that affords most queries of this kind, as in the ledger."""
     orders = widen(DEFAULT_ORDERS)
     full, check = cost_of(events, orders), cost_of(events[:-1], orders)
     allowance = conversion.allowance(orders, epsilon, DELTA)
@@ -170,7 +170,7 @@ def _filter(events: Events, epsilon: float) -> Filter:
     return Filter(float(full[best]), float(check[best]), float(allowance[best]))
 
 
-def _reserved(election: Election, group: GroupPlan, answers: IntArray) -> int:
+def _reserved(election: GroupElection, group: GroupPlan, answers: IntArray) -> int:
     events = election.plan.mechanism.events(election.tallies.classes, group.reach)
     rule = _filter(events, group.epsilon)
     spent = np.where(answers >= 0, rule.full, rule.check)[:, None]
@@ -181,7 +181,7 @@ def _reserved(election: Election, group: GroupPlan, answers: IntArray) -> int:
     return len(fits) if fits.all() else int(np.argmin(fits))
 
 
-def _exactly_affordable(election: Election, group: GroupPlan, most: int) -> int:
+def _exactly_affordable(election: GroupElection, group: GroupPlan, most: int) -> int:
     allowance = conversion.allowance(FIXED_ORDERS, group.epsilon, DELTA)
     attends = attendance(election, group)
     if attends is not None:

@@ -9,22 +9,22 @@ import numpy as np
 
 from ballotine.data.named.fetch import data_folder
 from ballotine.errors import DataError
-from ballotine_reproduction.individualized import teaching
-from ballotine_reproduction.individualized.elections import Ensemble
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized.ballots import cast_ballots
+from ballotine_reproduction.individualized.elections import SegmentVotes
 from ballotine_reproduction.individualized.layout import Layout
-from ballotine_reproduction.individualized.sources import (
+from ballotine_reproduction.individualized.sets import (
     MNIST,
     QUICK_PUBLIC,
+    QUICK_SEEDS,
     TEACHERS,
-    Pool,
-    seeds_of,
+    SplitSet,
 )
-from ballotine_reproduction.table import Setting
 
 SAVED_VOTES = "votes_mnist_250.npz"
 SAVED_NOTE = (
-    "saved votes: one ensemble of 250 convolutional teachers; seeds draw the groups, the order "
-    "of the queries and the noise anew, not the teachers. Upsampling needs teachers that share "
+    "saved votes: one ensemble of 250 convolutional teachers; seeds change the groups, the order "
+    "of the queries and the noise, not the teachers. Upsampling needs teachers that share "
     "records, which saved votes cannot show"
 )
 
@@ -41,18 +41,18 @@ class Source:
 
     teachers: str
     shared: bool
-    ensembles: Iterator[Ensemble]
+    ensembles: Iterator[SegmentVotes]
 
 
-def fresh(setting: Setting, pool: Pool, layout: Layout) -> Source:
-    """Teachers trained anew for every seed, which also splits the rows anew."""
+def fresh(setting: Setting, pool: SplitSet, layout: Layout) -> Source:
+    """New teachers for every seed, which also determines the split of the rows."""
 
-    def each() -> Iterator[Ensemble]:
-        for seed in seeds_of(setting):
+    def each() -> Iterator[SegmentVotes]:
+        for seed in setting.seed_range(QUICK_SEEDS):
             private, public, _ = pool.split(seed)
             deal = layout.deal(private, TEACHERS, seed)
-            ballots = teaching.ballots(setting, pool, deal.shares, public, seed)
-            yield Ensemble.of(ballots, public, deal, pool)
+            ballots = cast_ballots(setting, pool, deal.shares, public, seed)
+            yield SegmentVotes.of(ballots, public, deal, pool)
 
     return Source(f"fresh {pool.teacher}", True, each())
 
@@ -70,8 +70,17 @@ def saved(setting: Setting, layout: Layout) -> Source | None:
     if setting.quick:
         ballots, truth = ballots[:QUICK_PUBLIC], truth[:QUICK_PUBLIC]
 
-    def each() -> Iterator[Ensemble]:
-        for seed in seeds_of(setting):
-            yield Ensemble.saved(ballots, truth, layout, MNIST, seed)
+    def each() -> Iterator[SegmentVotes]:
+        for seed in setting.seed_range(QUICK_SEEDS):
+            yield SegmentVotes.saved(ballots, truth, layout, MNIST, seed)
 
     return Source("saved CNN votes", False, each())
+
+
+def fresh_and_saved(
+    setting: Setting, pool: SplitSet, layout: Layout
+) -> tuple[list[Source], tuple[str, ...]]:
+    """Saved votes, if there are any, and fresh teachers; and a note on saved votes."""
+    found = [fresh(setting, pool, layout)]
+    remembered = saved(setting, layout)
+    return (found, ()) if remembered is None else ([remembered, *found], (SAVED_NOTE,))

@@ -5,25 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import log
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ballotine.progress import Advance
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import (
     PAPER_ORDERS,
     WAYS,
     paper_costs,
 )
-from ballotine_reproduction.individualized.charts import Line, chart, level
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     name_of,
     standard,
     upsampling,
@@ -32,18 +33,16 @@ from ballotine_reproduction.individualized.elections import (
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import LOW, SHARES
-from ballotine_reproduction.individualized.splits import MNIST_NOTES, budgets_of
-from ballotine_reproduction.individualized.summary import (
+from ballotine_reproduction.individualized.tallied import (
     COLUMNS,
     NOTES,
     VOTINGS,
     Tallied,
-    interval,
-    mean_and_half,
-    notes,
     votings_of,
 )
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.individualized.two_groups import MNIST_NOTES, budgets_of
+from ballotine_reproduction.summary import Interval, interval, notes
+from ballotine_reproduction.table import Row, Table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -56,10 +55,6 @@ Cells = dict[tuple[str, int, int], Tallied]
 """By method, share and ratio of budgets."""
 
 METHODS: dict[str, Method] = {"upsampling": upsampling, "weighting": weighting}
-SYMBOLS: dict[str, Literal["circle", "circle-open"]] = {
-    "upsampling": "circle-open",
-    "weighting": "circle",
-}
 _CONTRADICTION = (
     "the paper's Figure 1 calls 890 the labels of upsampling, its Table 5 gives 414 for it and "
     "890 for weighting"
@@ -77,12 +72,12 @@ class History:
 
 def figure1(setting: Setting) -> Table:
     """Privacy cost of the first 2,000 labels: standard against upsampling."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     histories = {name: History() for name in reported.FIGURE1}
     for seed, ensemble in enumerate(fresh(setting, pool, QUARTERS).ensembles):
         with setting.progress.stage(f"votes, seed {seed}", votings_of(setting)) as advance:
             _vote(histories, ensemble, seed, votings_of(setting), advance)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for name, printed in reported.FIGURE1.items():
         budget = f"ln {HIGH}" if "higher" in name else "ln 2"
         ours = (interval(histories[name].labels[way]) for way in WAYS)
@@ -90,11 +85,15 @@ def figure1(setting: Setting) -> Table:
     title = f"Figure 1: labels when a budget is spent, half with ln 8 ({pool.name})"
     remarks = notes(pool.notes, (_CONTRADICTION,), NOTES[:-1], MNIST_NOTES)
     figures = {"costs": _cost_chart(histories, pool.name)}
-    return Table(title, ("line", "budget", *COLUMNS), tuple(rows), remarks, figures)
+    return Table(title, ("line", "budget", *COLUMNS), rows, remarks, figures)
 
 
 def _vote(
-    histories: dict[str, History], ensemble: Ensemble, seed: int, votings: int, advance: Advance
+    histories: dict[str, History],
+    ensemble: SegmentVotes,
+    seed: int,
+    votings: int,
+    advance: Advance,
 ) -> None:
     """Add one ensemble's curves, and the mean of its labels."""
     counts: dict[tuple[str, str], list[int]] = {(n, w): [] for n in histories for w in WAYS}
@@ -113,18 +112,18 @@ def _vote(
         histories[name].labels[way].append(float(np.mean(found)))
 
 
-def _elections(upsampled: Election, base: Election) -> list[tuple[str, Election]]:
+def _elections(upsampled: GroupElection, base: GroupElection) -> list[tuple[str, GroupElection]]:
     """Each line's election: the groups of upsampling one by one, and the standard one."""
     plan = upsampled.plan
     low, high = (
-        Election(replace(plan, groups=(plan.group(name_of(e)),)), upsampled.tallies)
+        GroupElection(replace(plan, groups=(plan.group(name_of(e)),)), upsampled.tallies)
         for e in (LOW, log(HIGH))
     )
     named = zip(reported.FIGURE1, (base, high, low), strict=True)
     return list(named)
 
 
-def _by_label(election: Election, answers: IntArray) -> FloatArray:
+def _by_label(election: GroupElection, answers: IntArray) -> FloatArray:
     """ε after each label, as the paper counts it."""
     (group,) = election.plan.groups
     total = np.cumsum(paper_costs(election, group.reach, answers), axis=0)
@@ -140,15 +139,13 @@ def _cost_chart(histories: dict[str, History], name_of_set: str) -> go.Figure:
         places = np.unique(np.linspace(0, length - 1, POINTS).astype(int))
         lines.append(Line(name, (places + 1).tolist(), mean[places].tolist(), colour=colour))
     title = f"Privacy cost of labels, paper's accounting ({name_of_set})"
-    figure = chart(lines, title, "labels", "ε at δ = 10⁻⁵")
-    level(figure, LOW, "budget ln 2")
-    level(figure, log(HIGH), "budget ln 8")
-    return figure
+    levels = {"budget ln 2": LOW, "budget ln 8": log(HIGH)}
+    return chart({title: lines}, "labels", "ε at δ = 10⁻⁵", levels=levels)
 
 
 def figure2(setting: Setting) -> Table:
     """Labels against the ratio of budgets, weighted with the groups' sizes."""
-    pool = sources.mnist(setting)
+    pool = sets.mnist(setting)
     cells: Cells = {}
     votings = votings_of(setting)
     for seed, ensemble in enumerate(fresh(setting, pool, QUARTERS).ensembles):
@@ -209,9 +206,9 @@ def _ratio_chart(cells: Cells, name_of_set: str) -> go.Figure:
     for colour, name in enumerate(METHODS):
         mine = {key: cell for key, cell in cells.items() if key[0] == name}
         x, y = _points(mine)
-        half = [mean_and_half(cell.labels["paper"])[1] or 0.0 for cell in mine.values()]
-        symbol = SYMBOLS[name]
-        lines.append(Line(name, x, y, half, colour, mode="markers", symbol=symbol))
+        half = [Interval.of(cell.labels["paper"]).half or 0.0 for cell in mine.values()]
+        opened = name == "upsampling"
+        lines.append(Line(name, x, y, half, colour=colour, mode="markers", open_circles=opened))
         ends = [min(x), max(x)]
         if ends[0] == ends[1]:
             continue
@@ -219,4 +216,4 @@ def _ratio_chart(cells: Cells, name_of_set: str) -> go.Figure:
         heights = [float(start + slope * end) for end in ends]
         lines.append(Line(f"{name}, straight line", ends, heights, colour=colour, dash="dot"))
     title = f"Labels against the weighted ratio of budgets, paper's accounting ({name_of_set})"
-    return chart(lines, title, "labels", "(ε₁ · d₁) / (ε₀ · d₀)")
+    return chart({title: lines}, "labels", "(ε₁ · d₁) / (ε₀ · d₀)")

@@ -1,7 +1,7 @@
 """Who teaches whom when records have budgets of their own.
 
 Records are cut at random into segments. A segment whose records may be taught several times has
-several *layers*: in each, its records are dealt anew to as many teachers as in the first. So
+several *layers*: in each, its records are dealt again to as many teachers as in the first. So
 every teacher holds records of one segment only, and a record never twice; the first layers of
 all segments are a standard ensemble, and, weighted by segment, the ensemble of weighting;
 further layers make upsampling out of it. One set of teachers serves every budget split whose
@@ -35,7 +35,7 @@ class Layout:
             raise ParameterError("a layout needs layers for every segment, and to end at 1")
 
     def cuts(self, number: int) -> IntArray:
-        """How many of so many records or teachers each segment gets."""
+        """How many of ``number`` records or teachers each segment gets."""
         ends = np.round(np.array([0.0, *self.edges]) * number).astype(np.int64)
         return np.diff(ends)
 

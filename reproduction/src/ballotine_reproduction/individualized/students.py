@@ -10,16 +10,18 @@ import numpy as np
 
 from ballotine.models import seeded_clone
 from ballotine.types import FloatArray, IntArray
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import WAYS
-from ballotine_reproduction.individualized.elections import Ensemble, Method
+from ballotine_reproduction.individualized.elections import Method, SegmentVotes
 from ballotine_reproduction.individualized.ensembles import fresh
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.reported import HIGHER, SHARES, Split
-from ballotine_reproduction.individualized.sources import Pool, seeds_of
-from ballotine_reproduction.individualized.splits import BASELINES, METHODS, budgets_of
-from ballotine_reproduction.individualized.summary import COLUMNS, NOTES, VOTINGS, interval, notes
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.individualized.sets import QUICK_SEEDS, SplitSet
+from ballotine_reproduction.individualized.tallied import COLUMNS, NOTES, VOTINGS
+from ballotine_reproduction.individualized.two_groups import BASELINES, METHODS, budgets_of
+from ballotine_reproduction.summary import interval, notes
+from ballotine_reproduction.table import Row, Table
 
 COMPARED: dict[str, Method] = {
     name: METHODS[name] for name in ("upsampling", "weighting", "weighting, balanced")
@@ -36,19 +38,19 @@ _STUDENTS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class SeedPanel:
     """The teachers of one seed, and the rows of its split."""
 
-    pool: Pool
+    pool: SplitSet
     seed: int
-    ensemble: Ensemble
+    ensemble: SegmentVotes
     public: IntArray
     test: IntArray
 
     def answered(
         self, method: Method, budgets: FloatArray, ways: Sequence[str] = tuple(WAYS)
     ) -> Iterator[tuple[str, IntArray, IntArray]]:
-        """The rows that get a label, and their labels, by way of counting."""
+        """The rows that get a label, and their labels, for each way of counting."""
         own = VOTINGS * self.seed
         order = np.random.default_rng([own, 4]).permutation(self.public.size)
         election = method(self.ensemble.shuffled(own), budgets)
@@ -58,7 +60,7 @@ class Panel:
             yield way, self.public[order[used]], answers[used]
 
     def accuracy(self, rows: IntArray, labels: IntArray) -> float:
-        """Of the student of these labels, in percent; NaN where there is nothing to learn."""
+        """Accuracy of the student of these labels in percent; NaN if there is nothing to learn."""
         pool = self.pool
         if np.unique(labels).size < LEAST_CLASSES:
             return float("nan")
@@ -69,7 +71,7 @@ class Panel:
 
 @dataclass
 class Grades:
-    """Accuracies of one cell over seeds, by way of counting."""
+    """Accuracies of one cell over seeds, for each way of counting."""
 
     found: dict[str, list[float]] = field(default_factory=lambda: {way: [] for way in WAYS})
 
@@ -81,37 +83,37 @@ class Grades:
         )
 
 
-def panels(setting: Setting, pool: Pool) -> Iterator[Panel]:
+def panels(setting: Setting, pool: SplitSet) -> Iterator[SeedPanel]:
     """The ensembles of Tables 5 and 7, one per seed."""
     source = fresh(setting, pool, QUARTERS)
-    for seed, ensemble in zip(seeds_of(setting), source.ensembles, strict=True):
+    for seed, ensemble in zip(setting.seed_range(QUICK_SEEDS), source.ensembles, strict=True):
         _, public, test = pool.split(seed)
-        yield Panel(pool, seed, ensemble, public, test)
+        yield SeedPanel(pool, seed, ensemble, public, test)
 
 
 def table8(setting: Setting) -> Table:
     """Students on MNIST by method and budget split."""
-    return _table("Table 8", sources.mnist(setting), setting, reported.TABLE8)
+    return _table("Table 8", sets.mnist(setting), setting, reported.TABLE8)
 
 
 def table9(setting: Setting) -> Table:
     """Students on Adult by method and budget split."""
-    return _table("Table 9", sources.adult(setting), setting, reported.TABLE9)
+    return _table("Table 9", sets.adult(setting), setting, reported.TABLE9)
 
 
-def _table(name: str, pool: Pool, setting: Setting, printed: reported.Students) -> Table:
+def _table(name: str, pool: SplitSet, setting: Setting, printed: reported.Students) -> Table:
     grades = _grades(setting, pool)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for (method, split), cell in grades.items():
         where = ("–", "–") if split is None else (f"ln {split[0]}", f"{split[1]} %")
         rows.append((method, *where, printed.value(method, split), *cell.cells()))
     columns = ("method", "higher budget", "share with it", *COLUMNS)
     remarks = notes(pool.notes, (_ACCURACY, _STUDENTS.format(kind=pool.teacher)), NOTES[:-1])
     title = f"{name}: accuracy of the student by method and budget split ({pool.name})"
-    return Table(title, columns, tuple(rows), remarks)
+    return Table(title, columns, rows, remarks)
 
 
-def _grades(setting: Setting, pool: Pool) -> Mapping[tuple[str, Split | None], Grades]:
+def _grades(setting: Setting, pool: SplitSet) -> Mapping[tuple[str, Split | None], Grades]:
     higher = HIGHER[:1] if setting.quick else HIGHER
     wanted: list[tuple[str, Split | None, Method]] = [
         ("standard", None, BASELINES["standard"]),

@@ -8,7 +8,8 @@ import numpy as np
 
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.individual.convert import epsilons
-from ballotine_reproduction.individualized import reported, sources
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import reported, sets
 from ballotine_reproduction.individualized.accounting import (
     PAPER_ORDERS,
     Count,
@@ -17,9 +18,9 @@ from ballotine_reproduction.individualized.accounting import (
 )
 from ballotine_reproduction.individualized.elections import (
     DELTA,
-    Election,
-    Ensemble,
+    GroupElection,
     Method,
+    SegmentVotes,
     balanced_weighting,
     name_of,
     standard,
@@ -28,19 +29,18 @@ from ballotine_reproduction.individualized.elections import (
     weighted,
     weighting,
 )
-from ballotine_reproduction.individualized.ensembles import SAVED_NOTE, Source, fresh, saved
+from ballotine_reproduction.individualized.ensembles import Source, fresh_and_saved
 from ballotine_reproduction.individualized.layout import THIRDS
-from ballotine_reproduction.individualized.splits import METHOD_NOTES, MNIST_NOTES
-from ballotine_reproduction.individualized.summary import (
+from ballotine_reproduction.individualized.tallied import (
     COLUMNS,
     NOTES,
     VOTINGS,
     Tallied,
-    interval,
-    notes,
     votings_of,
 )
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.individualized.two_groups import METHOD_NOTES, MNIST_NOTES
+from ballotine_reproduction.summary import interval, notes
+from ballotine_reproduction.table import Row, Table
 
 SPLITS: dict[str, FloatArray] = {
     "34/43/23": np.array([3.0, 3.0, 2.0, 2.0, 1.0]),
@@ -64,8 +64,8 @@ class ByRank:
     labels: list[float] = field(default_factory=list)
     strictest: list[float] = field(default_factory=list)
 
-    def add(self, ensemble: Ensemble, budgets: FloatArray, seed: int, votings: int) -> None:
-        """Vote; remember the ε that the group with ε = 1 had then spent."""
+    def add(self, ensemble: SegmentVotes, budgets: FloatArray, seed: int, votings: int) -> None:
+        """Vote, and record the ε that the group with ε = 1 has then spent."""
         counts, spent = [], []
         for voting in range(votings):
             own = VOTINGS * seed + voting
@@ -80,12 +80,9 @@ class ByRank:
 
 def table1(setting: Setting) -> Table:
     """Labels and their accuracy for three groups on MNIST."""
-    pool = sources.mnist(setting)
-    found = [fresh(setting, pool, THIRDS)]
-    remembered = saved(setting, THIRDS)
-    if remembered is not None:
-        found.insert(0, remembered)
-    rows: list[tuple[Cell, ...]] = []
+    pool = sets.mnist(setting)
+    found, extra = fresh_and_saved(setting, pool, THIRDS)
+    rows: list[Row] = []
     remarks: list[str] = []
     for source in found:
         cells, ranks = _vote(setting, source)
@@ -104,13 +101,12 @@ def table1(setting: Setting) -> Table:
         "paper: accuracy",
         "ours: accuracy",
     )
-    extra = (SAVED_NOTE,) if remembered is not None else ()
     title = f"Table 1: three groups with ε = 1, 2, 3 ({pool.name})"
     words = notes(pool.notes, NOTES, METHOD_NOTES, (_ALGORITHM_2,), remarks, extra, MNIST_NOTES)
-    return Table(title, columns, tuple(rows), (*words, _NO_SVHN))
+    return Table(title, columns, rows, (*words, _NO_SVHN))
 
 
-def printed_weights(ensemble: Ensemble, budgets: FloatArray) -> Election:
+def printed_weights(ensemble: SegmentVotes, budgets: FloatArray) -> GroupElection:
     """Weights proportional to budget times group size, mean 1: Algorithm 2's proportions."""
     own = budgets[ensemble.segment[ensemble.layer == 0]]
     levels, sizes = np.unique(own, return_counts=True)
@@ -120,12 +116,12 @@ def printed_weights(ensemble: Ensemble, budgets: FloatArray) -> Election:
     return weighted(ensemble, budgets, named)
 
 
-def charged_by_rank(election: Election) -> Election:
-    """The same votes, the k-th smallest weight charged to the k-th smallest budget: false."""
+def charged_by_rank(election: GroupElection) -> GroupElection:
+    """The same votes, the k-th smallest weight wrongly charged to the k-th smallest budget."""
     groups = sorted(election.plan.groups, key=lambda group: group.epsilon)
     reaches = sorted((group.reach for group in groups), key=lambda reach: reach.weight)
     wrong = tuple(replace(g, reach=r) for g, r in zip(groups, reaches, strict=True))
-    return Election(replace(election.plan, groups=wrong), election.tallies)
+    return GroupElection(replace(election.plan, groups=wrong), election.tallies)
 
 
 METHODS: dict[str, Method] = {
@@ -157,7 +153,7 @@ def _vote(
     return cells, ranks
 
 
-def _row(teachers: str, split: str, name: str, cell: Tallied) -> tuple[Cell, ...]:
+def _row(teachers: str, split: str, name: str, cell: Tallied) -> Row:
     labels, accuracy = _printed(split, name)
     ours = interval([100 * share for share in cell.accuracy], 1)
     return (split, teachers, name, labels, *cell.cells(), accuracy, ours)
@@ -168,7 +164,7 @@ def _printed(split: str, name: str) -> tuple[int | None, float | None]:
     return (None, None) if found is None else (int(found[0]), found[1])
 
 
-def _spent(election: Election, answers: IntArray, count: Count) -> float:
+def _spent(election: GroupElection, answers: IntArray, count: Count) -> float:
     """The ε of the strictest group after these queries, as the paper counts it."""
     reach = election.plan.reach(name_of(1.0))
     total = paper_costs(election, reach, answers)[: count.queries].sum(axis=0, keepdims=True)

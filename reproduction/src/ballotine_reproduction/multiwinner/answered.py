@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ballotine.privacy.multilabel import squared_sensitivity
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner import notes
 from ballotine_reproduction.multiwinner.accounts import (
+    METRICS,
+    MechanismOutcome,
     Rule,
-    afforded,
     binary,
     clipped,
     largest_noise,
     mean_scores,
+    outcome,
     powerset,
 )
-from ballotine_reproduction.multiwinner.budget import BUDGET
-from ballotine_reproduction.multiwinner.elections import Election, elections
+from ballotine_reproduction.multiwinner.affordable import BUDGET
+from ballotine_reproduction.multiwinner.elections import elections
 from ballotine_reproduction.multiwinner.sets import TMC2007, Profile, profiles
-from ballotine_reproduction.multiwinner.summary import (
-    ACCOUNTS,
-    JUDGED,
-    METRICS,
-    POOL,
-    PRINTED,
-    TUNED,
-    counted,
-    judge,
-    judged,
-    notes,
-)
-from ballotine_reproduction.multiwinner.votes import Votes
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.table import Row, Table
 
 ACCOUNTED = ("claimed", "corrected", "paper", "strict", "fixed")
 PRINTED_QUERIES = {"Binary": 427, "Powerset": 78}
@@ -42,7 +31,7 @@ DATA_INDEPENDENT = (
 
 def answered(setting: Setting) -> Table:
     """Answered queries of every mechanism, each at the noise that its answers survive."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for profile in profiles(setting):
         held = elections(profile, setting)
         target = mean_scores(held, [binary(election) for election in held], None)
@@ -50,22 +39,22 @@ def answered(setting: Setting) -> Table:
         with setting.progress.stage(f"rules {profile.title}", len(rules)) as advance:
             for (name, tau), rule in rules.items():
                 votes = [rule(election) for election in held]
-                sigma = largest_noise(held, votes, target)
-                rows.append(_row(profile, name, tau, held, votes, sigma))
+                found = outcome(held, votes, largest_noise(held, votes, target))
+                rows.append(_row(profile, name, tau, held[0].labels, found))
                 advance(1)
     columns = ("set", "mechanism", "τ", "σ", "claimed Δ²", "true Δ²", *ACCOUNTED, *METRICS)
-    remarks = notes(
+    remarks = notes.about(
         setting,
         BUDGET,
         DATA_INDEPENDENT,
-        *ACCOUNTS,
-        POOL,
-        TUNED,
-        JUDGED,
-        PRINTED.format(sets="Pascal VOC with 20 labels (Table 6; none is printed for τ voting)"),
+        *notes.ACCOUNTS,
+        notes.POOL,
+        notes.TUNED,
+        notes.JUDGED,
+        notes.printed("Pascal VOC with 20 labels (Table 6; none is printed for τ voting)"),
     )
     title = "Binary, τ and Powerset voting: answered queries"
-    return Table(title, (*columns, "printed"), tuple(rows), remarks)
+    return Table(title, (*columns, "printed"), rows, remarks)
 
 
 def _rules(profile: Profile) -> dict[tuple[str, float | None], Rule]:
@@ -80,20 +69,12 @@ def _rules(profile: Profile) -> dict[tuple[str, float | None], Rule]:
 
 
 def _row(
-    profile: Profile,
-    name: str,
-    tau: float | None,
-    held: Sequence[Election],
-    votes: Sequence[Votes],
-    sigma: float,
-) -> tuple[Cell, ...]:
-    counts = [afforded(each, sigma, BUDGET) for each in votes]
-    scores = [judge(e, v, sigma) for e, v in zip(held, votes, strict=True)]
-    pool = held[0].queries
-    cells = [counted([getattr(each, how) for each in counts], pool) for how in ACCOUNTED]
-    claim, true = _sensitivities(name, tau, held[0].labels)
+    profile: Profile, name: str, tau: float | None, labels: int, found: MechanismOutcome
+) -> Row:
+    claim, true = _sensitivities(name, tau, labels)
     printed = PRINTED_QUERIES.get(name) if profile is TMC2007 else None
-    return (profile.title, name, tau, sigma, claim, true, *cells, *judged(scores), printed)
+    head = (profile.title, name, tau, found.sigma, claim, true)
+    return (*head, *found.counted(*ACCOUNTED), *found.judged(), printed)
 
 
 def _sensitivities(name: str, tau: float | None, labels: int) -> tuple[float | None, float | None]:

@@ -20,22 +20,14 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 from ballotine.voting.multilabel.ballots import LabelTallies
 from ballotine.voting.multilabel.binary import BinaryVoting
 from ballotine.voting.multilabel.dependencies import Dependencies
-from ballotine_reproduction.multiwinner.budget import affordable, repeatable
-from ballotine_reproduction.multiwinner.elections import Election, elections
-from ballotine_reproduction.multiwinner.orders import ORDERS
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner import notes
+from ballotine_reproduction.multiwinner.accounts import METRICS, counted, judged
+from ballotine_reproduction.multiwinner.affordable import ORDERS, affordable, repeatable
+from ballotine_reproduction.multiwinner.elections import LabelElection, elections
 from ballotine_reproduction.multiwinner.sets import TMC2007, Family, profiles
-from ballotine_reproduction.multiwinner.summary import (
-    JUDGED,
-    METRICS,
-    PAPER,
-    PRINTED,
-    STRICT,
-    counted,
-    judged,
-    notes,
-)
 from ballotine_reproduction.multiwinner.votes import REASON, LabelVotes, worst_cost
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.table import Row, Table
 
 BUDGET = Budget(8.0, 1e-4)
 SIGMA = 7.0
@@ -64,7 +56,7 @@ class Asked:
 
 def table4(setting: Setting) -> Table:
     """Answer all labels, answer them with more noise, or exploit dependencies."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     truths: list[str] = []
     for profile in profiles(setting, TMC2007):
         held = elections(profile, setting)
@@ -78,25 +70,26 @@ def table4(setting: Setting) -> Table:
                 printed = PRINTED_QUERIES.get(way.way)
                 rows.append((*head, *counts, *judged(way.scores), printed))
     columns = ("set", "first label", "asked", "σ", "labels per query", "paper", "strict")
-    remarks = notes(
+    remarks = notes.about(
         setting,
         BUDGET,
-        PAPER + " With dependencies it is doubly wrong: what is asked depends on the answers, and "
+        notes.PAPER
+        + " With dependencies it is doubly wrong: what is asked depends on the answers, and "
         "then only data-independent costs add up.",
-        STRICT + " Each query reserves all its labels and pays for those that were asked.",
+        f"{notes.STRICT} Each query reserves all its labels and pays for those that were asked.",
         "More noise: the smallest σ whose strict count for all labels reaches that of "
         f"dependencies. The paper's noise: σ = {PRINTED_SIGMA:g}.",
         *truths,
         "The families were chosen on the training labels, as in the paper: a real run must know "
         "them from elsewhere.",
-        JUDGED,
-        PRINTED.format(sets="CheXpert, first five labels"),
+        notes.JUDGED,
+        notes.printed("CheXpert, first five labels"),
     )
     title = "Table 4: exploiting label dependencies"
-    return Table(title, (*columns, *METRICS, "printed"), tuple(rows), remarks)
+    return Table(title, (*columns, *METRICS, "printed"), rows, remarks)
 
 
-def ways(chosen: Sequence[Election], family: Family) -> list[Asked]:
+def ways(chosen: Sequence[LabelElection], family: Family) -> list[Asked]:
     """The rows of the table."""
     forest = Dependencies((None, *(0 for _ in family.children)))
     everything = BinaryVoting(SIGMA)
@@ -112,14 +105,14 @@ def ways(chosen: Sequence[Election], family: Family) -> list[Asked]:
 
 
 def noise_for(queries: int, labels: int) -> float:
-    """The smallest σ, to a step, that affords so many queries of all labels."""
+    """The smallest σ, up to a step, that affords this many queries of all labels."""
     sigma = SIGMA
     while repeatable(worst_cost(BinaryVoting(sigma), labels), BUDGET) < queries:
         sigma += NOISE_STEP
     return sigma
 
 
-def truth(election: Election) -> str:
+def truth(election: LabelElection) -> str:
     """How far the dependency holds among the pool's true labels."""
     absent = election.truth[:, 0] == 0
     shares = (election.truth[absent, 1:] == 0).mean(axis=0)
@@ -133,7 +126,7 @@ def truth(election: Election) -> str:
     )
 
 
-def _asked(way: str, mechanism: BinaryVoting, chosen: Sequence[Election]) -> Asked:
+def _asked(way: str, mechanism: BinaryVoting, chosen: Sequence[LabelElection]) -> Asked:
     tallies = [LabelTallies.from_ballots(e.ballots(), mechanism.clipping) for e in chosen]
     answers = [mechanism.release(t, e.noise()) for t, e in zip(tallies, chosen, strict=True)]
     asked = [labels_asked(mechanism, given) for given in answers]

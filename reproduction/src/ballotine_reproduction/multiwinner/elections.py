@@ -1,37 +1,38 @@
-"""Teachers on disjoint shares, what they think of the pool, and where that is kept."""
+"""Teachers on disjoint shares, and their ballots on the public rows."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ballotine.data.partition import random_partition, secret_permutation
-from ballotine.files import produce_atomic
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.teachers.engine import LocalEngine
-from ballotine.types import FloatArray, IntArray, Matrix
+from ballotine.types import IntArray, Matrix
 from ballotine.voting.multilabel.ballots import ByteArray, cast_labels
-from ballotine_reproduction.multiwinner.sets import Profile, Records, load
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.cache import cache_path, cached_arrays
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner.sets import Profile, load
+from ballotine_reproduction.pool import Pool
 
 Probabilities = npt.NDArray[np.float32]
 
 TEACHERS = 50
 QUICK_TEACHERS = 20
 QUICK_SEEDS = 2
-RECIPE = {"model": "one-vs-rest logistic regression", "C": 1.0, "class_weight": "balanced"}
+RECIPE = {"C": 1.0, "class_weight": "balanced", "solver": "liblinear", "random_state": 0}
+"""Of the logistic regression that a teacher fits to each label."""
+
 THRESHOLD = 0.5
 """The probability above which a teacher names a label, unless thresholds are given."""
 
 
 @dataclass(frozen=True, eq=False)
-class Election:
+class LabelElection:
     """All ballots of one partition of the private rows, queries in the order they are asked.
 
     Attributes:
@@ -71,29 +72,30 @@ class Election:
         """How many there are."""
         return int(self.truth.shape[1])
 
-    def of_labels(self, labels: tuple[int, ...]) -> Election:
+    def of_labels(self, labels: tuple[int, ...]) -> LabelElection:
         """The same election held on some of the labels only."""
         chosen = list(labels)
         thresholds = self.thresholds
         if isinstance(thresholds, tuple):
             thresholds = tuple(thresholds[label] for label in chosen)
         names = tuple(self.names[label] for label in chosen)
-        return Election(
-            self.seed, self.probabilities[..., chosen], self.truth[:, chosen], names, thresholds
+        return replace(
+            self,
+            probabilities=self.probabilities[..., chosen],
+            truth=self.truth[:, chosen],
+            names=names,
+            thresholds=thresholds,
         )
 
-    def first_labels(self, count: int) -> Election:
+    def first_labels(self, count: int) -> LabelElection:
         """The same election held on the first labels only."""
         return self if count == self.labels else self.of_labels(tuple(range(count)))
 
-    def first_queries(self, count: int) -> Election:
+    def first_queries(self, count: int) -> LabelElection:
         """The queries that are asked first."""
         if count >= self.queries:
             return self
-        head = slice(0, count)
-        return Election(
-            self.seed, self.probabilities[head], self.truth[head], self.names, self.thresholds
-        )
+        return replace(self, probabilities=self.probabilities[:count], truth=self.truth[:count])
 
     def noise(self) -> QueryNoise:
         """The seed's noise, the same for a query wherever it is asked."""
@@ -102,7 +104,7 @@ class Election:
 
 
 @dataclass(frozen=True)
-class Share:
+class LabelShare:
     """One teacher's rows."""
 
     position: int
@@ -110,73 +112,72 @@ class Share:
     y: IntArray
 
 
-def elections(profile: Profile, setting: Setting) -> list[Election]:
+def teachers_of(setting: Setting) -> int:
+    """The usual number of teachers."""
+    return QUICK_TEACHERS if setting.quick else TEACHERS
+
+
+def elections(profile: Profile, setting: Setting) -> list[LabelElection]:
     """One election per seed."""
-    records = load(profile, setting)
-    seeds = min(setting.seeds, QUICK_SEEDS) if setting.quick else setting.seeds
-    teachers = QUICK_TEACHERS if setting.quick else TEACHERS
-    with setting.progress.stage(f"teachers {profile.title}", seeds * teachers) as advance:
-        held = []
-        for seed in range(seeds):
-            probabilities = kept_probabilities(profile, records, teachers, seed, setting)
-            order = secret_permutation(len(records.pool), secret_for("queries", seed))
-            held.append(Election(seed, probabilities[order], records.truth[order], records.names))
+    pool = load(profile, setting)
+    seeds, teachers = setting.seed_range(QUICK_SEEDS), teachers_of(setting)
+    held = []
+    with setting.progress.stage(f"teachers {profile.title}", len(seeds) * teachers) as advance:
+        for seed in seeds:
+            held.append(hold_election(profile, pool, teachers, seed, setting))
             advance(teachers)
     return held
 
 
-def train(share: Share) -> tuple[int, Any]:
+def hold_election(
+    profile: Profile, pool: Pool, teachers: int, seed: int, setting: Setting
+) -> LabelElection:
+    """Train teachers on the private rows, or take their votes from the cache."""
+    shape = (len(pool.X_public), teachers, pool.y.shape[1])
+    path = cache_path(
+        setting.cache, f"multiwinner-{profile.title}", ".npz", pool.digest, teachers, seed, RECIPE
+    )
+    found = cached_arrays(
+        path,
+        {"probabilities": (np.float32, shape)},
+        lambda: {"probabilities": _probabilities(pool, teachers, seed, setting)},
+    )
+    order = query_order(pool, seed)
+    return LabelElection(
+        seed, found["probabilities"][order], pool.y_public[order], pool.label_names
+    )
+
+
+def query_order(pool: Pool, seed: int) -> IntArray:
+    """The order in which the public rows are asked."""
+    return secret_permutation(len(pool.X_public), _secret("queries", seed))
+
+
+def train(share: LabelShare) -> tuple[int, Any]:
     """One teacher; for a label of which it saw one class only, it votes for that class."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.multiclass import OneVsRestClassifier
 
-    one = LogisticRegression(
-        C=RECIPE["C"], class_weight=RECIPE["class_weight"], solver="liblinear", random_state=0
-    )
+    model = OneVsRestClassifier(LogisticRegression(**RECIPE))
     with warnings.catch_warnings():
-        # It warns of labels of one class, for which it does what is wanted.
+        # It warns of labels with one class only, and then does what is wanted.
         warnings.simplefilter("ignore", UserWarning)
-        return share.position, OneVsRestClassifier(one).fit(share.X, share.y)
+        return share.position, model.fit(share.X, share.y)
 
 
-def _probabilities(records: Records, teachers: int, seed: int, setting: Setting) -> Probabilities:
-    groups = random_partition(len(records.X), teachers, secret_for("partition", seed)).shares
-    shares = [Share(i, records.X[rows], records.y[rows]) for i, rows in enumerate(groups)]
-    labels = records.y.shape[1]
-    thought = np.empty((len(records.pool), teachers, labels), dtype=np.float32)
+def _probabilities(pool: Pool, teachers: int, seed: int, setting: Setting) -> Probabilities:
+    groups = random_partition(len(pool.X), teachers, _secret("partition", seed)).shares
+    shares = [LabelShare(i, pool.X[rows], pool.y[rows]) for i, rows in enumerate(groups)]
+    labels = pool.y.shape[1]
+    found = np.empty((len(pool.X_public), teachers, labels), dtype=np.float32)
     # Starting processes takes longer than a quick training.
     jobs = 1 if setting.quick else setting.jobs
     for position, model in LocalEngine(jobs).map(train, shares):
-        thought[:, position] = _as_table(model.predict_proba(records.pool), labels)
-    return thought
+        likely = model.predict_proba(pool.X_public)
+        # For a single label scikit-learn gives a column per class, otherwise one per label.
+        found[:, position] = likely[:, 1:] if labels == 1 else likely
+    return found
 
 
-def _as_table(probabilities: FloatArray, labels: int) -> FloatArray:
-    # For a single label scikit-learn gives a column per class, otherwise one per label.
-    return probabilities[:, 1:] if labels == 1 else probabilities
-
-
-def kept_probabilities(
-    profile: Profile, records: Records, teachers: int, seed: int, setting: Setting
-) -> Probabilities:
-    """The teachers' probabilities, from the cache if they were trained before."""
-    if setting.cache is None:
-        return _probabilities(records, teachers, seed, setting)
-    facts = {"records": records.digest(), "teachers": teachers, "seed": seed, "recipe": RECIPE}
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    path = setting.cache / f"multiwinner-{profile.title}-{digest[:16]}.npz"
-    if path.is_file():
-        with np.load(path, allow_pickle=False) as archive:
-            kept: Probabilities = archive["probabilities"]
-        return kept
-    thought = _probabilities(records, teachers, seed, setting)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    produce_atomic(
-        path, lambda stream: np.savez_compressed(stream, probabilities=thought), private=True
-    )
-    return thought
-
-
-def secret_for(purpose: str, seed: int) -> bytes:
-    """What a partition, or an order of queries, follows from."""
+def _secret(purpose: str, seed: int) -> bytes:
     return f"ballotine/multiwinner/{purpose}/{seed}".encode()

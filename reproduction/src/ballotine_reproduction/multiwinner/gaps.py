@@ -7,22 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from ballotine.types import FloatArray
-from ballotine_reproduction.multiwinner.accounts import Rule, binary, powerset
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner import notes
+from ballotine_reproduction.multiwinner.accounts import BINARY_AND_POWERSET, METRICS, outcome
 from ballotine_reproduction.multiwinner.elections import elections
-from ballotine_reproduction.multiwinner.plots import Line, chart
 from ballotine_reproduction.multiwinner.sets import SCENE, TMC2007, YEAST, Profile, profiles
-from ballotine_reproduction.multiwinner.summary import (
-    JUDGED,
-    METRICS,
-    PRINTED,
-    Spread,
-    judge,
-    judged,
-    notes,
-)
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import Interval
+from ballotine_reproduction.table import Row, Table
 
-RULES: dict[str, Rule] = {"Binary": binary, "Powerset": powerset()}
 PRIVATE = "Gaps are raw votes without noise: an experiment may show them, a real run must not."
 PRINTED_GAPS = {("Powerset", "Pascal VOC"): 18.0, ("Powerset", "CheXpert"): 13.0}
 LARGE = 40
@@ -30,31 +23,31 @@ LARGE = 40
 
 def figure9(setting: Setting) -> Table:
     """The distribution of gaps."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     panels: dict[str, list[Line]] = {}
     for profile in profiles(setting):
         held = elections(profile, setting)
         steps = tuple(range(held[0].teachers + 1))
-        for colour, (name, rule) in enumerate(RULES.items()):
+        for colour, (name, rule) in enumerate(BINARY_AND_POWERSET.items()):
             gaps = [rule(election).gaps().ravel() for election in held]
             below = [_distribution(each, steps) for each in gaps]
-            heights = [Spread.of(column) for column in zip(*below, strict=True)]
-            line = Line(name, steps, heights, colour=colour, markers=False)
+            heights = [Interval.of(column) for column in zip(*below, strict=True)]
+            line = Line.of_intervals(name, steps, heights, colour=colour, mode="steps")
             panels.setdefault(profile.title, []).append(line)
             rows.append(
                 (
                     profile.title,
                     name,
-                    Spread.of([float(each.mean()) for each in gaps]).text(1),
-                    Spread.of([float((each > LARGE).mean()) for each in gaps]).text(3),
+                    Interval.of([float(each.mean()) for each in gaps]).brief(1),
+                    Interval.of([float((each > LARGE).mean()) for each in gaps]).brief(3),
                     PRINTED_GAPS.get((name, profile.stands_for)),
                 )
             )
     columns = ("set", "mechanism", "mean gap", f"share above {LARGE}", "printed mean gap")
-    remarks = notes(setting, None, PRIVATE, PRINTED.format(sets="Pascal VOC and CheXpert"))
+    remarks = notes.about(setting, None, PRIVATE, notes.printed("Pascal VOC and CheXpert"))
     figure = chart(panels, "gap in votes", "share of gaps up to it")
     title = "Figure 9: gaps between the winner and the next"
-    return Table(title, columns, tuple(rows), remarks, {"distribution": figure})
+    return Table(title, columns, rows, remarks, {"distribution": figure})
 
 
 def figure10(setting: Setting) -> Table:
@@ -73,30 +66,30 @@ def _distribution(gaps: FloatArray, steps: Sequence[int]) -> list[float]:
 
 
 def _by_labels(name: str, setting: Setting, *wanted: Profile) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     gap_panels: dict[str, list[Line]] = {}
     quality_panels: dict[str, list[Line]] = {}
     for profile in profiles(setting, *wanted):
         held = elections(profile, setting)
         steps = range(1, held[0].labels + 1)
-        for colour, (mechanism, rule) in enumerate(RULES.items()):
+        for colour, (mechanism, rule) in enumerate(BINARY_AND_POWERSET.items()):
             gaps, quality = [], []
             for labels in steps:
                 chosen = [election.first_labels(labels) for election in held]
                 votes = [rule(election) for election in chosen]
-                gaps.append(Spread.of([float(each.gaps().mean()) for each in votes]))
-                scores = [judge(e, v, None) for e, v in zip(chosen, votes, strict=True)]
-                quality.append(Spread.of([each.bac for each in scores]))
-                head = (profile.title, labels, mechanism, gaps[-1].text(1))
-                rows.append((*head, *judged(scores)))
+                gaps.append(Interval.of([float(each.gaps().mean()) for each in votes]))
+                found = outcome(chosen, votes, None)
+                quality.append(found.quality("BAC"))
+                head = (profile.title, labels, mechanism, gaps[-1].brief(1))
+                rows.append((*head, *found.judged()))
             for panels, heights in ((gap_panels, gaps), (quality_panels, quality)):
-                line = Line(mechanism, list(steps), heights, colour=colour)
+                line = Line.of_intervals(mechanism, steps, heights, colour=colour)
                 panels.setdefault(profile.title, []).append(line)
-    remarks = notes(setting, None, PRIVATE, JUDGED.replace("released bits", "bits without noise"))
+    remarks = notes.about(setting, None, PRIVATE, notes.JUDGED_WITHOUT_NOISE)
     figures = {
         "gaps": chart(gap_panels, "first k labels", "mean gap in votes"),
         "quality": chart(quality_panels, "first k labels", "BAC without noise"),
     }
     title = f"{name}: gaps and quality without noise on the first k labels"
     columns = ("set", "labels", "mechanism", "mean gap", *METRICS)
-    return Table(title, columns, tuple(rows), remarks, figures)
+    return Table(title, columns, rows, remarks, figures)

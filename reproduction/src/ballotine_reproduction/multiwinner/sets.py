@@ -1,27 +1,27 @@
 """The sets of records that stand in for the paper's, and the settings that go with each.
 
-The paper's medical images cannot be had, so the shapes of its tables are looked for on three
-public multi-label tables: tmc2007 (many labels, teachers that agree, like Pascal VOC), yeast (many
+The paper's medical images are not available, so its experiments are repeated on three public
+multi-label tables: tmc2007 (many labels, teachers that agree, like Pascal VOC), yeast (many
 labels, teachers that do not, like CheXpert) and scene (few labels). Training rows are private;
-test rows are the public pool of queries, and their labels serve to judge the answers only.
+test rows are the public pool of queries, and their labels serve to evaluate the answers only.
 """
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 
 import numpy as np
 
 from ballotine.data.named import sets as named
 from ballotine.errors import DataError
-from ballotine.types import IntArray, Matrix
-from ballotine_reproduction.table import Setting
+from ballotine.types import Labels, Matrix
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
 
 
 @dataclass(frozen=True)
 class Family:
-    """Labels of which the first, when absent, says that the others are absent too.
+    """Labels whose first one, when absent, implies that the others are absent too.
 
     Attributes:
         root: the label that is asked first.
@@ -43,7 +43,7 @@ class Profile:
 
     Attributes:
         name: the named set; empty for records made up on the spot.
-        stands_for: whose shape in the paper it is compared with.
+        stands_for: the set of the paper that it is compared with.
         tau: the l2 norm to which ballots are clipped; see `figure12`.
         tau_l1: the l1 norm to which ballots are clipped; see `figure13`.
         families: label dependencies that are tried.
@@ -61,27 +61,8 @@ class Profile:
         return self.name or "made-up"
 
 
-@dataclass(frozen=True, eq=False)
-class Records:
-    """Private rows with their labels, and the public pool with the truth about it."""
-
-    X: Matrix
-    y: IntArray
-    pool: Matrix
-    truth: IntArray
-    names: tuple[str, ...]
-
-    def digest(self) -> str:
-        """Changes whenever anything that teachers learn from or answer changes."""
-        state = hashlib.sha256()
-        for array in (self.X, self.y, self.pool):
-            state.update(f"{array.dtype}{array.shape}".encode())
-            state.update(np.ascontiguousarray(array).tobytes())
-        return state.hexdigest()
-
-
 # class10 is present wherever class15 is, and in more than half of class04; class19 wherever
-# class01 is, and in four fifths of class20. The other children are rare on their own account.
+# class01 is, and in four fifths of class20. The other children are rare in themselves.
 TMC2007 = Profile(
     "tmc2007", "Pascal VOC", 1.8, 3.4, (Family(9, (14, 3, 8, 10)), Family(18, (0, 19, 2, 10)))
 )
@@ -94,24 +75,30 @@ QUICK_LABELS = 8
 
 
 def profiles(setting: Setting, *wanted: Profile) -> tuple[Profile, ...]:
-    """The sets an experiment runs on: those it wants, or made-up records when it is in a hurry."""
+    """The sets an experiment runs on; a quick one uses made-up records instead."""
     return (MADE_UP,) if setting.quick else wanted or (TMC2007, YEAST, SCENE)
 
 
-def load(profile: Profile, setting: Setting) -> Records:
-    """The rows of a set, its own split into training and test rows kept."""
+def load(profile: Profile, setting: Setting) -> Pool:
+    """The rows of a set: its training rows are private, all of its test rows public."""
     if not profile.name:
         return _made_up()
     found = named.get(profile.name, setting.data)
     if found.X_test is None or found.y_test is None:
         raise DataError(f"{profile.name} has no test rows of its own to serve as queries")
     names = tuple(str(name) for name in found.classes)
-    return Records(
-        found.X, found.y.astype(np.int64), found.X_test, found.y_test.astype(np.int64), names
-    )
+    return _pool(profile.name, found.X, found.y, found.X_test, found.y_test, names)
 
 
-def _made_up() -> Records:
+def _pool(
+    name: str, X: Matrix, y: Labels, X_public: Matrix, y_public: Labels, names: tuple[str, ...]
+) -> Pool:
+    truth = y_public.astype(np.int64)
+    asked = (X_public, truth)
+    return Pool(name, X, y.astype(np.int64), *asked, X_public[:0], truth[:0], label_names=names)
+
+
+def _made_up() -> Pool:
     from sklearn.datasets import make_multilabel_classification
 
     rows, queries = QUICK_ROWS
@@ -119,5 +106,4 @@ def _made_up() -> Records:
         rows + queries, n_features=30, n_classes=QUICK_LABELS, n_labels=2, random_state=0
     )
     names = tuple(f"label {number + 1}" for number in range(QUICK_LABELS))
-    labels = y.astype(np.int64)
-    return Records(X[:rows], labels[:rows], X[rows:], labels[rows:], names)
+    return _pool("made-up", X[:rows], y[:rows], X[rows:], y[rows:], names)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import plotly.graph_objects as go
 
 from ballotine.privacy.guarantee import Budget
 from ballotine.voting.multilabel.ballots import UNCLIPPED, ByteArray, LabelTallies, SubsetTallies
-from ballotine_reproduction.multiwinner.budget import BUDGET, repeatable
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.multiwinner.accounts import MODES
+from ballotine_reproduction.multiwinner.affordable import BUDGET, repeatable
 from ballotine_reproduction.multiwinner.elections import TEACHERS
-from ballotine_reproduction.multiwinner.plots import MODES, Line, chart
-from ballotine_reproduction.multiwinner.summary import ACCOUNTS, Spread
+from ballotine_reproduction.multiwinner.notes import ACCOUNTS
 from ballotine_reproduction.multiwinner.votes import LabelVotes, SetVotes, Votes
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.summary import Interval
+from ballotine_reproduction.table import Row, Table
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 SIGMA = 7.0
 LABELS = 20
@@ -28,7 +34,7 @@ EXPECTED = (
 
 NOTHING_SAID = (
     "With several random labels the exact cost of Powerset voting falls, because votes spread so "
-    "thinly that almost any of the 2^20 sets may win: answers that cost and say next to nothing."
+    "thinly that almost any of the 2^20 sets may win: such answers cost and say next to nothing."
 )
 
 
@@ -36,8 +42,8 @@ def figure3(setting: Setting) -> Table:
     """Some labels at random, all others absent for certain."""
     queries, seeds = (QUICK_QUERIES, 1) if setting.quick else (QUERIES, setting.seeds)
     random_labels = (0, 5, 20) if setting.quick else (0, 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20)
-    found: dict[tuple[str, str], list[Spread]] = {}
-    rows: list[tuple[Cell, ...]] = []
+    found: dict[tuple[str, str], list[Interval]] = {}
+    rows: list[Row] = []
     with setting.progress.stage("random labels", len(random_labels)) as advance:
         for number in random_labels:
             ballots = [votes_at_random(number, queries, seed) for seed in range(seeds)]
@@ -52,14 +58,14 @@ def figure3(setting: Setting) -> Table:
     title = "Figure 3: answered queries when some labels are random (p = 1/2)"
     figure = _drawn("labels at random", random_labels, found)
     columns = ("random labels", "mechanism", *MODES)
-    return Table(title, columns, tuple(rows), said, {"queries": figure})
+    return Table(title, columns, rows, said, {"queries": figure})
 
 
 def figure4(setting: Setting) -> Table:
     """All teachers name no label at all: the gap is as large as it can be."""
     steps = (1, 8, 20) if setting.quick else tuple(range(1, LABELS + 1))
-    found: dict[tuple[str, str], list[Spread]] = {}
-    rows: list[tuple[Cell, ...]] = []
+    found: dict[tuple[str, str], list[Interval]] = {}
+    rows: list[Row] = []
     for labels in steps:
         ballots = np.zeros((1, TEACHERS, labels), dtype=np.uint8)
         rows += _counted(labels, [ballots], SMALL_BUDGET, found)
@@ -70,7 +76,7 @@ def figure4(setting: Setting) -> Table:
     )
     title = "Figure 4: answered queries when all teachers agree on every label"
     figure = _drawn("labels", steps, found)
-    return Table(title, ("labels", "mechanism", *MODES), tuple(rows), said, {"queries": figure})
+    return Table(title, ("labels", "mechanism", *MODES), rows, said, {"queries": figure})
 
 
 def votes_at_random(random_labels: int, queries: int, seed: int) -> ByteArray:
@@ -86,10 +92,10 @@ def _counted(
     step: int,
     drawn: Sequence[ByteArray],
     budget: Budget,
-    found: dict[tuple[str, str], list[Spread]],
-) -> list[tuple[Cell, ...]]:
+    found: dict[tuple[str, str], list[Interval]],
+) -> list[Row]:
     """Rows for one step; the lines of the figure grow along."""
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     rules: dict[str, list[Votes]] = {
         "Binary": [LabelVotes(LabelTallies.from_ballots(each, UNCLIPPED)) for each in drawn],
         "Powerset": [SetVotes(SubsetTallies.from_ballots(each)) for each in drawn],
@@ -101,17 +107,17 @@ def _counted(
             "fixed": [repeatable(v.exact(SIGMA).mean(axis=0), budget) for v in votes],
         }
         for mode, numbers in spreads.items():
-            found.setdefault((name, mode), []).append(Spread.of(numbers))
-        rows.append((step, name, *(Spread.of(spreads[mode]).text() for mode in MODES)))
+            found.setdefault((name, mode), []).append(Interval.of(numbers))
+        rows.append((step, name, *(Interval.of(spreads[mode]).brief() for mode in MODES)))
     return rows
 
 
 def _drawn(
-    x_title: str, steps: Sequence[int], found: dict[tuple[str, str], list[Spread]]
+    x_title: str, steps: Sequence[int], found: dict[tuple[str, str], list[Interval]]
 ) -> go.Figure:
     colours = {"Binary": 0, "Powerset": 1}
     lines = [
-        Line(f"{name}, {mode}", steps, heights, MODES[mode], colours[name])
+        Line.of_intervals(f"{name}, {mode}", steps, heights, dash=MODES[mode], colour=colours[name])
         for (name, mode), heights in found.items()
     ]
     return chart({"": lines}, x_title, "answered queries", logarithmic=True)

@@ -1,6 +1,6 @@
 """The votes of an election as one mechanism sees them: what it answers, and what that costs.
 
-Three accounts are kept, all for noise on both counts of a label (the paper's Algorithm 2) or on
+There are three accounts, all for noise on both counts of a label (the paper's Algorithm 2) or on
 every allowed set:
 
 - paper: its claims. Data-independent kα/σ² (Binary), ατ²/σ² (τ voting, which is false), 2ατ²/σ²
@@ -8,13 +8,13 @@ every allowed set:
   form, label by label (or over the sets, with q by Proposition B.1), and never above the
   data-independent claim.
 - strict: data-independent and true; what a real run may spend and print.
-- exact: the two-sided cost of these very votes, true and private (under clipping, a bound of it).
+- exact: the two-sided cost of these votes, true and private (under clipping, a bound on it).
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from scipy.special import log_ndtr, logsumexp, ndtri_exp
@@ -27,43 +27,11 @@ from ballotine.voting.multilabel.ballots import LabelTallies, SubsetTallies
 from ballotine.voting.multilabel.binary import BinaryVoting
 from ballotine.voting.multilabel.clipped import ClippedVoting
 from ballotine.voting.multilabel.powerset import PowersetVoting
-from ballotine_reproduction.multiwinner.orders import ORDERS
+from ballotine_reproduction.multiwinner.affordable import ORDERS
 
 REASON = "an experiment on public records"
 EVERY = slice(None)
 _ROOT2 = float(np.sqrt(2.0))
-
-
-class Votes(Protocol):
-    """What the experiments ask of a mechanism."""
-
-    @property
-    def queries(self) -> int:
-        """How many were voted on."""
-
-    def answers(self, sigma: float, noise: QueryNoise) -> IntArray:
-        """Released answers, 0 or 1, shape (queries, labels)."""
-
-    def noiseless(self) -> IntArray:
-        """What would be answered without noise, same shape."""
-
-    def gaps(self) -> FloatArray:
-        """How many votes the winners lie ahead, in any shape."""
-
-    def claimed(self, sigma: float) -> FloatArray:
-        """The paper's data-independent cost of a query, shape (orders,)."""
-
-    def corrected(self, sigma: float) -> FloatArray:
-        """The same with the right constant, shape (orders,)."""
-
-    def paper(self, sigma: float, rows: slice = EVERY) -> FloatArray:
-        """The paper's data-dependent cost of each query, shape (queries, orders)."""
-
-    def strict(self, sigma: float) -> FloatArray:
-        """The true data-independent cost of a query, shape (orders,)."""
-
-    def exact(self, sigma: float, rows: slice = EVERY) -> FloatArray:
-        """The true data-dependent cost of each query, shape (queries, orders)."""
 
 
 def worst_cost(mechanism: Mechanism, labels: int) -> FloatArray:
@@ -73,10 +41,10 @@ def worst_cost(mechanism: Mechanism, labels: int) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False)
-class LabelVotes:
-    """Binary voting, or τ voting when ballots are clipped."""
+class Votes(ABC):
+    """What the experiments ask of a mechanism."""
 
-    tallies: LabelTallies
+    tallies: LabelTallies | SubsetTallies
 
     @property
     def queries(self) -> int:
@@ -85,8 +53,61 @@ class LabelVotes:
 
     @property
     def counts(self) -> FloatArray:
-        """(Clipped) positive votes, shape (queries, labels)."""
+        """Votes of each query, shape (queries, labels or listed sets)."""
         return self.tallies.unlock(reason=REASON)
+
+    @property
+    @abstractmethod
+    def labels(self) -> int:
+        """How many labels a ballot may name."""
+
+    @abstractmethod
+    def mechanism(self, sigma: float) -> Mechanism:
+        """The mechanism these votes are cast for."""
+
+    def answers(self, sigma: float, noise: QueryNoise) -> IntArray:
+        """Released answers, 0 or 1, shape (queries, labels)."""
+        return self.mechanism(sigma).release(self.tallies, noise)
+
+    @abstractmethod
+    def noiseless(self) -> IntArray:
+        """What would be answered without noise, same shape."""
+
+    @abstractmethod
+    def gaps(self) -> FloatArray:
+        """How many votes the winners lie ahead, in any shape."""
+
+    @abstractmethod
+    def claimed(self, sigma: float) -> FloatArray:
+        """The paper's data-independent cost of a query, shape (orders,)."""
+
+    @abstractmethod
+    def corrected(self, sigma: float) -> FloatArray:
+        """The same with the right constant, shape (orders,)."""
+
+    @abstractmethod
+    def paper(self, sigma: float, rows: slice = EVERY) -> FloatArray:
+        """The paper's data-dependent cost of each query, shape (queries, orders)."""
+
+    def strict(self, sigma: float) -> FloatArray:
+        """The true data-independent cost of a query, shape (orders,)."""
+        return worst_cost(self.mechanism(sigma), self.labels)
+
+    @abstractmethod
+    def exact(self, sigma: float, rows: slice = EVERY) -> FloatArray:
+        """The true data-dependent cost of each query, shape (queries, orders)."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelVotes(Votes):
+    """Binary voting, or τ voting when ballots are clipped."""
+
+    tallies: LabelTallies
+
+    @property
+    def labels(self) -> int:
+        """How many labels a ballot may name."""
+        return self.tallies.classes
 
     @property
     def teachers(self) -> float:
@@ -99,10 +120,6 @@ class LabelVotes:
         if clipping.tau is None:
             return BinaryVoting(sigma)
         return ClippedVoting(sigma, clipping.tau, clipping.norm)
-
-    def answers(self, sigma: float, noise: QueryNoise) -> IntArray:
-        """Noise on the positive and on the negative votes of every label."""
-        return self.mechanism(sigma).release(self.tallies, noise)
 
     def noiseless(self) -> IntArray:
         """A label with more than half of the votes is present."""
@@ -139,10 +156,6 @@ class LabelVotes:
         claim: FloatArray = np.minimum(total, self.claimed(sigma))
         return claim
 
-    def strict(self, sigma: float) -> FloatArray:
-        """One-bit suprema, the worst pair of ballots."""
-        return worst_cost(self.mechanism(sigma), self.tallies.classes)
-
     def exact(self, sigma: float, rows: slice = EVERY) -> FloatArray:
         """Both directions, over all ballots that one teacher may have cast and may cast."""
         clipping = self.tallies.clipping
@@ -152,20 +165,15 @@ class LabelVotes:
 
 
 @dataclass(frozen=True, eq=False)
-class SetVotes:
+class SetVotes(Votes):
     """Powerset voting: teachers vote for whole sets of labels."""
 
     tallies: SubsetTallies
 
     @property
-    def queries(self) -> int:
-        """How many were voted on."""
-        return len(self.tallies)
-
-    @property
-    def counts(self) -> FloatArray:
-        """Votes of the listed sets, shape (queries, listed)."""
-        return self.tallies.unlock(reason=REASON)
+    def labels(self) -> int:
+        """How many labels there are."""
+        return self.tallies.labels
 
     @property
     def allowed(self) -> int:
@@ -175,10 +183,6 @@ class SetVotes:
     def mechanism(self, sigma: float) -> Mechanism:
         """The mechanism these votes are cast for."""
         return PowersetVoting(sigma, self.tallies.most)
-
-    def answers(self, sigma: float, noise: QueryNoise) -> IntArray:
-        """Noise on every allowed set, those without votes included."""
-        return self.mechanism(sigma).release(self.tallies, noise)
 
     def noiseless(self) -> IntArray:
         """The most popular set."""
@@ -206,10 +210,6 @@ class SetVotes:
         gaps = -_ROOT2 * sigma * ndtri_exp(np.minimum(log_q, np.log(0.5)))
         pairs = np.stack((np.maximum(gaps, 0.0), np.zeros_like(gaps)), axis=1)
         return published.gnmax_data_dependent(pairs, ORDERS, sigma, two_sided=False)
-
-    def strict(self, sigma: float) -> FloatArray:
-        """The three-cell supremum."""
-        return worst_cost(self.mechanism(sigma), self.tallies.labels)
 
     def exact(self, sigma: float, rows: slice = EVERY) -> FloatArray:
         """Both directions, over all moves of one vote between allowed sets."""

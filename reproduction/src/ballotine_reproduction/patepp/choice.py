@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -24,11 +23,13 @@ from ballotine.students.neural import (
 )
 from ballotine.types import IntArray
 from ballotine.types import Matrix as Rows
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.patepp.ensemble import VotedPool
 from ballotine_reproduction.patepp.labelling import LEVELS, answered
 from ballotine_reproduction.patepp.methods import CHOICE
-from ballotine_reproduction.patepp.sources import Pool, pool_of, seeds_of
-from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.table1 import spread
+from ballotine_reproduction.patepp.pools import pool_of
+from ballotine_reproduction.summary import deviation, percent_right
+from ballotine_reproduction.table import Cell, Row, Table
 
 HELD_OUT = 2_000
 QUICK_HELD_OUT = 400
@@ -36,37 +37,37 @@ FIRST_SEED = 100
 COLUMNS = ("student", *(f"{level}, %" for level in LEVELS), "seconds")
 
 Candidate: TypeAlias = Callable[[Rows, IntArray, Rows, Rows, int], IntArray]
-"""From answered rows, answers, other rows, rows to judge and a seed to predictions."""
+"""From answered rows, answers, other rows, rows to predict and a seed to predictions."""
 
 
-def _plain(estimator: Any, X: Rows, y: IntArray, others: Rows, judge: Rows, seed: int) -> IntArray:  # noqa: ARG001
-    found: IntArray = clone(estimator).fit(X, y).predict(judge)
+def _plain(estimator: Any, X: Rows, y: IntArray, others: Rows, asked: Rows, seed: int) -> IntArray:  # noqa: ARG001
+    found: IntArray = clone(estimator).fit(X, y).predict(asked)
     return found
 
 
-def _left_out(X: Rows, y: IntArray, others: Rows, judge: Rows, seed: int) -> IntArray:  # noqa: ARG001
+def _left_out(X: Rows, y: IntArray, others: Rows, asked: Rows, seed: int) -> IntArray:  # noqa: ARG001
     """Answers that a model which did not learn from them contradicts are left out."""
     agreed = cross_val_predict(SVC(), X, y, cv=5) == y
-    found: IntArray = SVC(C=3.0).fit(X[agreed], y[agreed]).predict(judge)
+    found: IntArray = SVC(C=3.0).fit(X[agreed], y[agreed]).predict(asked)
     return found
 
 
-def _own_labels(X: Rows, y: IntArray, others: Rows, judge: Rows, seed: int) -> IntArray:  # noqa: ARG001
+def _own_labels(X: Rows, y: IntArray, others: Rows, asked: Rows, seed: int) -> IntArray:  # noqa: ARG001
     guessed = SVC().fit(X, y).predict(others)
     model = SVC().fit(np.concatenate([X, others]), np.concatenate([y, guessed]))
-    found: IntArray = model.predict(judge)
+    found: IntArray = model.predict(asked)
     return found
 
 
-def _spreading(X: Rows, y: IntArray, others: Rows, judge: Rows, seed: int) -> IntArray:  # noqa: ARG001
+def _spreading(X: Rows, y: IntArray, others: Rows, asked: Rows, seed: int) -> IntArray:  # noqa: ARG001
     labels = np.concatenate([y, np.full(len(others), -1)])
-    return SpreadingClassifier().fit(np.concatenate([X, others]), labels).predict(judge)
+    return SpreadingClassifier().fit(np.concatenate([X, others]), labels).predict(asked)
 
 
 def _net(
-    kind: Any, options: dict[str, Any], X: Rows, y: IntArray, others: Rows, judge: Rows, seed: int
+    kind: Any, options: dict[str, Any], X: Rows, y: IntArray, others: Rows, asked: Rows, seed: int
 ) -> IntArray:
-    found: IntArray = kind("mlp", random_state=seed, **options).fit(X, y, others).predict(judge)
+    found: IntArray = kind("mlp", random_state=seed, **options).fit(X, y, others).predict(asked)
     return found
 
 
@@ -91,16 +92,16 @@ CANDIDATES: dict[str, Candidate] = {
     "MixMatch": partial(_net, MixMatch, {"epochs": 10, "ema": 0.99}),
     "MixMatch, 20 epochs": partial(_net, MixMatch, {"epochs": 20, "ema": 0.99}),
 }
-"""All are shown patches."""
+"""All of them see patches."""
 
 
 def choice(setting: Setting) -> Table:
-    """Accuracies of candidates on public rows that were kept out of everything else."""
+    """Accuracies of candidates on public rows that nothing else uses."""
     pool = pool_of(setting)
     rows = [_row(setting, pool, name) for name in CANDIDATES]
     notes = (
         *pool.notes,
-        f"students on patches; {_held_out(setting):,} public rows are kept out and judge",
+        f"students on patches; {_held_out(setting):,} public rows are held out for evaluation",
         f"seeds from {FIRST_SEED}: the other tables use other seeds, and the evaluation slice",
         "cells: mean ± standard deviation over seeds; seconds: mean of a training",
         f"chosen: MixMatch ({CHOICE} in Table I)",
@@ -110,43 +111,33 @@ def choice(setting: Setting) -> Table:
     )
 
 
-def _row(setting: Setting, pool: Pool, name: str) -> tuple[Cell, ...]:
+def _row(setting: Setting, pool: VotedPool, name: str) -> Row:
     cells: list[Cell] = [name]
     took: list[float] = []
-    with setting.progress.stage(name, len(LEVELS) * len(seeds_of(setting))) as advance:
+    with setting.progress.stage(name, len(LEVELS) * len(setting.seed_range())) as advance:
         for level in LEVELS:
             found = []
-            for seed in seeds_of(setting):
+            for seed in setting.seed_range():
                 start = time.monotonic()
                 found.append(_accuracy(setting, pool, name, level, FIRST_SEED + seed))
                 took.append(time.monotonic() - start)
                 advance(1)
-            cells.append(spread(found))
+            cells.append(deviation(found))
     return (*cells, f"{float(np.mean(took)):.1f}")
 
 
-def _accuracy(setting: Setting, pool: Pool, name: str, level: str, seed: int) -> float:
-    own = _without_judges(pool, _held_out(setting), seed)
+def _accuracy(setting: Setting, pool: VotedPool, name: str, level: str, seed: int) -> float:
+    own = _without_held_out(pool, _held_out(setting), seed)
     given = answered(own, level, seed, quick=setting.quick)
     X, labels, others = given.rows_of(own.patches)
     predicted = CANDIDATES[name](X, labels, others, own.patches_test, seed)
-    return 100.0 * float(np.mean(predicted == own.y_test))
+    return percent_right(predicted, own.rows.y_test)
 
 
-def _without_judges(pool: Pool, held_out: int, seed: int) -> Pool:
-    """The pool with some of its public rows in the place of the evaluation slice."""
-    order = np.random.default_rng([seed, 12]).permutation(len(pool.X))
-    judges, rest = order[:held_out], order[held_out:]
-    return replace(
-        pool,
-        X=pool.X[rest],
-        y=pool.y[rest],
-        ballots=pool.ballots[rest],
-        patches=pool.patches[rest],
-        X_test=pool.X[judges],
-        y_test=pool.y[judges],
-        patches_test=pool.patches[judges],
-    )
+def _without_held_out(pool: VotedPool, number: int, seed: int) -> VotedPool:
+    """The pool with some of its public rows in the place of the test rows."""
+    order = np.random.default_rng([seed, 12]).permutation(len(pool.ballots))
+    return pool.held_out(order[number:], order[:number])
 
 
 def _held_out(setting: Setting) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ballotine.types import FloatArray
-from ballotine_reproduction.individualized.charts import Line, chart, level
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.patepp import reported
 from ballotine_reproduction.patepp.labelling import answered
 from ballotine_reproduction.patepp.methods import case
 from ballotine_reproduction.patepp.notes import schedule_note
-from ballotine_reproduction.patepp.running import results
-from ballotine_reproduction.patepp.sources import pool_of, seeds_of
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.patepp.pools import pool_of
+from ballotine_reproduction.patepp.trainings import results
+from ballotine_reproduction.summary import mean_of
+from ballotine_reproduction.table import Row, Table
 
 COLUMNS = (
     "epoch",
@@ -26,41 +27,36 @@ COLUMNS = (
 def figure3(setting: Setting) -> Table:
     """Curves of PATE+ at the tight budget, means over seeds."""
     pool = pool_of(setting)
-    seeds = seeds_of(setting)
+    seeds = setting.seed_range()
     cases = [case("PATE+", "tight", seed) for seed in seeds]
     curves = [found.curves for found in results(setting, pool, cases)]
     first, second, disputed, wrong = (
-        _mean(curves, name) for name in ("agreement_1", "agreement_2", "disagreed", "wrong")
+        mean_of([curve[name] for curve in curves])
+        for name in ("agreement_1", "agreement_2", "disagreed", "wrong")
     )
     epochs = [float(number) for number in range(1, len(first) + 1)]
     shares = [1 - answered(pool, "tight", s, quick=setting.quick).right for s in seeds]
     overall = 100 * float(np.mean(shares))
-    rows: list[tuple[Cell, ...]] = [
+    rows: list[Row] = [
         (int(epoch), f"{100 * a:.1f}", f"{100 * b:.1f}", f"{c:.0f}", f"{100 * d:.1f}")
         for epoch, a, b, c, d in zip(epochs, first, second, disputed, wrong, strict=True)
     ]
-    fitted = chart(
-        [
-            Line("first discriminator", epochs, (100 * first).tolist()),
-            Line("second discriminator", epochs, (100 * second).tolist(), colour=1),
-        ],
-        "(a) answers that each discriminator fits",
-        "epoch",
-        "%",
-    )
-    rows_disputed = chart(
-        [Line("rows in dispute", epochs, disputed.tolist())],
-        "(b) answered rows on which the two disagree",
-        "epoch",
-        "rows",
-    )
-    among = chart(
-        [Line("wrong answers", epochs, (100 * wrong).tolist())],
-        "(c) wrong answers among rows in dispute",
-        "epoch",
-        "%",
-    )
-    level(among, overall, "among all answers")
+    fits = [
+        Line("first discriminator", epochs, (100 * first).tolist()),
+        Line("second discriminator", epochs, (100 * second).tolist(), colour=1),
+    ]
+    dispute = [Line("rows in dispute", epochs, disputed.tolist())]
+    among = [Line("wrong answers", epochs, (100 * wrong).tolist())]
+    figures = {
+        "fitted": chart({"(a) answers that each discriminator fits": fits}, "epoch", "%"),
+        "disputed": chart({"(b) answered rows that the two disagree on": dispute}, "epoch", "rows"),
+        "wrong": chart(
+            {"(c) wrong answers among rows in dispute": among},
+            "epoch",
+            "%",
+            levels={"among all answers": overall},
+        ),
+    }
     notes = (
         *pool.notes,
         f"wrong among all answers: {overall:.1f} %",
@@ -69,10 +65,4 @@ def figure3(setting: Setting) -> Table:
         schedule_note(setting),
     )
     title = f"Figure 3: PATE+ while it trains, tight budget ({pool.name})"
-    figures = {"fitted": fitted, "disputed": rows_disputed, "wrong": among}
-    return Table(title, COLUMNS, tuple(rows), notes, figures)
-
-
-def _mean(curves: list[dict[str, list[float]]], name: str) -> FloatArray:
-    found: FloatArray = np.mean([curve[name] for curve in curves], axis=0)
-    return found
+    return Table(title, COLUMNS, rows, notes, figures)

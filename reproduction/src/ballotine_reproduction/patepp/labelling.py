@@ -11,8 +11,7 @@ from ballotine.privacy import conversion
 from ballotine.privacy.plan import epsilon_of
 from ballotine.types import ABSTAIN, FloatArray, IntArray, Matrix
 from ballotine.voting import ConfidentGNMax, Tallies
-from ballotine_reproduction.patepp.sources import Pool
-from ballotine_reproduction.patepp.teaching import CLASSES
+from ballotine_reproduction.patepp.ensemble import CLASSES, VotedPool
 
 DELTA = 1e-5
 ANSWERS = 2_200
@@ -32,7 +31,7 @@ LEVELS: dict[str, ConfidentGNMax] = {
 
 @dataclass(frozen=True, eq=False)
 class Answered:
-    """What a student is given, and what a judge knows about it.
+    """What a student is given, and what is known about it for evaluation.
 
     Attributes:
         level: the name of the noise level.
@@ -53,7 +52,7 @@ class Answered:
 
     @property
     def mechanism(self) -> ConfidentGNMax:
-        """Of this level."""
+        """The mechanism of this level."""
         return LEVELS[self.level]
 
     def rows_of(self, X: Matrix) -> tuple[Matrix, IntArray, Matrix]:
@@ -61,14 +60,18 @@ class Answered:
         return X[self.rows], self.labels, X[self.others]
 
 
-def answered(pool: Pool, level: str, seed: int, *, quick: bool = False) -> Answered:
+def numbers(*, quick: bool) -> tuple[int, int]:
+    """How many queries are asked, and how many answers a student gets at most."""
+    return (QUICK_ASKED, QUICK_ANSWERS) if quick else (ASKED, ANSWERS)
+
+
+def answered(pool: VotedPool, level: str, seed: int, *, quick: bool = False) -> Answered:
     """Ask a fixed number of random public rows; the student gets the first answers.
 
     The noise of a query follows from seed and row: levels share queries, not noise scales.
     """
-    order = np.random.default_rng([seed, 11]).permutation(len(pool.X))
-    asked = order[: QUICK_ASKED if quick else ASKED]
-    wanted = QUICK_ANSWERS if quick else ANSWERS
+    number, wanted = numbers(quick=quick)
+    asked = np.random.default_rng([seed, 11]).permutation(len(pool.ballots))[:number]
     keys = [int(row).to_bytes(8, "big") for row in asked]
     noise = QueryNoise(SeededNoise(seed), keys)
     found = LEVELS[level].release(Tallies.of(pool.ballots[asked], CLASSES), noise)
@@ -78,8 +81,8 @@ def answered(pool: Pool, level: str, seed: int, *, quick: bool = False) -> Answe
         level,
         rows,
         labels,
-        np.setdiff1d(np.arange(len(pool.X)), rows),
-        float(np.mean(labels == pool.y[rows])),
+        np.setdiff1d(np.arange(len(pool.ballots)), rows),
+        float(np.mean(labels == pool.rows.y_public[rows])),
         int(passed.sum()),
         asked,
     )
@@ -91,7 +94,7 @@ def epsilon_strict(given: Answered) -> float:
     return epsilon_of([(check, len(given.asked)), (argmax, given.answered)], DELTA)
 
 
-def epsilon_exact(pool: Pool, given: Answered) -> float:
+def epsilon_exact(pool: VotedPool, given: Answered) -> float:
     """The exact two-sided cost of all queries asked; private until it is sanitised."""
     spent = np.zeros(EXACT_ORDERS.size)
     for start in range(0, len(given.asked), CHUNK):

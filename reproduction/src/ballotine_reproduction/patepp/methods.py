@@ -16,24 +16,24 @@ from ballotine.students.neural import (
     SemiSupervisedGAN,
     Supervised,
 )
-from ballotine_reproduction.patepp.sources import Pool
+from ballotine_reproduction.patepp.ensemble import VotedPool
 
 BETA = 0.2
 """The paper's noise rate in its Table I."""
 CAUTIOUS_BETA = 0.1
-"""Of two networks on answered rows: a share that is too small is safer."""
+"""Of two networks on answered rows; too small a share is the safer error."""
 CHOICE = "MixMatch on patches"
 """What we recommend for images: chosen on rows and seeds that the tables do not use."""
 PATCH_NETWORK: dict[str, Any] = {"network": "mlp", "shape": None}
 PATCH_EFFORT: dict[str, Any] = {"epochs": 10, "learning_rate": 1e-3}
 PATCH_WIDTH, PATCH_RAMP = 200, 5
-"""Of students that are shown patches instead of pixels: a small network, and little time."""
+"""Students that see patches instead of pixels: a small network, trained for a short time."""
 TAU = {"tight": 0.318, "loose": 0.182}
-"""The removed share: at the tight budget the paper's best; for the loose one it tells none."""
+"""The removed share: the paper's best at the tight budget; it prints none for the loose one."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class StudentSchedule:
     """How long and on which network everybody trains.
 
     Attributes:
@@ -55,24 +55,24 @@ class Schedule:
     decay: str = "cosine"
 
 
-FULL = Schedule("small-cnn", epochs=12, answered_epochs=40, ramp=5)
-QUICK = Schedule("mlp", epochs=10, answered_epochs=25, ramp=4, generator_width=100)
-LONG = Schedule(
+FULL = StudentSchedule("small-cnn", epochs=12, answered_epochs=40, ramp=5)
+QUICK = StudentSchedule("mlp", epochs=10, answered_epochs=25, ramp=4, generator_width=100)
+LONG = StudentSchedule(
     "small-cnn", epochs=400, answered_epochs=400, ramp=15, learning_rate=1e-2, decay="none"
 )
-"""The paper's own; its network of seven convolutions would take days."""
+"""The paper's schedule; its network of seven convolutions would take days."""
 QUICK_LONG = replace(QUICK, epochs=12, learning_rate=1e-2, decay="none")
 
 
-def schedule_of(*, quick: bool, long: bool = False) -> Schedule:
-    """The effort of a table, of the paper, or of a quick look."""
+def schedule_of(*, quick: bool, long: bool = False) -> StudentSchedule:
+    """The schedule of the tables, of the paper, or of a quick run."""
     if long:
         return QUICK_LONG if quick else LONG
     return QUICK if quick else FULL
 
 
 @dataclass(frozen=True)
-class Case:
+class Training:
     """One training: everything it depends on besides the rows and the schedule.
 
     Attributes:
@@ -92,26 +92,26 @@ class Case:
     long: bool = False
 
 
-def case(method: str, level: str, seed: int) -> Case:
+def case(method: str, level: str, seed: int) -> Training:
     """A method as Table I has it."""
     beta = BETA if method.startswith(("co-teaching", "PATE+")) else None
-    return Case(method, level, seed, beta, TAU[level] if method.startswith("PATE++") else None)
+    return Training(method, level, seed, beta, TAU[level] if method.startswith("PATE++") else None)
 
 
 def on_patches(method: str) -> bool:
-    """Whether the student is shown patches instead of pixels."""
+    """Whether the student sees patches instead of pixels."""
     return method.endswith("on patches")
 
 
 Shared: TypeAlias = dict[str, Any]
-Maker: TypeAlias = Callable[[Case, Shared, Schedule], Any]
+Maker: TypeAlias = Callable[[Training, Shared, StudentSchedule], Any]
 
 
-def make(which: Case, pool: Pool, schedule: Schedule) -> Any:
+def make(which: Training, pool: VotedPool, schedule: StudentSchedule) -> Any:
     """A student that has learnt nothing yet."""
     shared: Shared = {
         "network": schedule.network,
-        "shape": pool.shape,
+        "shape": pool.rows.shape,
         "epochs": schedule.epochs,
         "learning_rate": schedule.learning_rate,
         "decay": schedule.decay,
@@ -126,39 +126,25 @@ def make(which: Case, pool: Pool, schedule: Schedule) -> Any:
     return METHODS[which.method](which, shared, schedule)
 
 
-def _svm_on_patches(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    return SVC(C=1.0)
+def _supervised(schedule: StudentSchedule, shared: Shared, **options: Any) -> Any:
+    return Supervised(**{**shared, "epochs": schedule.answered_epochs}, **options)
 
 
-def _mixmatch(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    return MixMatch(ema=0.99, **shared)
-
-
-def _svm(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    return SVC(C=1.0, gamma=0.02)
-
-
-def _supervised(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    return Supervised(**{**shared, "epochs": schedule.answered_epochs})
-
-
-def _changed(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    steady = {**shared, "epochs": schedule.answered_epochs}
-    return Supervised(augment="rotate-shift", ema=0.99, **steady)
-
-
-def _two_networks(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    steady = {**shared, "epochs": schedule.answered_epochs}
+def _two_networks(_: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return CoTeaching(
-        noise_rate=CAUTIOUS_BETA, ramp=schedule.ramp, augment="rotate-shift", ema=0.99, **steady
+        noise_rate=CAUTIOUS_BETA,
+        ramp=schedule.ramp,
+        augment="rotate-shift",
+        ema=0.99,
+        **{**shared, "epochs": schedule.answered_epochs},
     )
 
 
-def _original(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
+def _original(_: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return SemiSupervisedGAN(generator_width=schedule.generator_width, **shared)
 
 
-def _peers(which: Case, shared: Shared, schedule: Schedule) -> Any:
+def _peers(which: Training, shared: Shared, schedule: StudentSchedule) -> Any:
     return PatePlus(
         noise_rate=BETA if which.beta is None else which.beta,
         ramp=schedule.ramp,
@@ -168,24 +154,22 @@ def _peers(which: Case, shared: Shared, schedule: Schedule) -> Any:
     )
 
 
-def _fixmatch(which: Case, shared: Shared, schedule: Schedule) -> Any:  # noqa: ARG001
-    return FixMatch(threshold=0.8, ema=0.99, **shared)
-
-
 METHODS: dict[str, Maker] = {
-    "SVM": _svm,
-    "supervised": _supervised,
+    "SVM": lambda *_: SVC(C=1.0, gamma=0.02),
+    "supervised": lambda _, shared, schedule: _supervised(schedule, shared),
     "original": _original,
     "co-teaching": _peers,
     "PATE+": _peers,
     "PATE++": _peers,
-    "FixMatch": _fixmatch,
-    "augmented": _changed,
+    "FixMatch": lambda _, shared, __: FixMatch(threshold=0.8, ema=0.99, **shared),
+    "augmented": lambda _, shared, schedule: _supervised(
+        schedule, shared, augment="rotate-shift", ema=0.99
+    ),
     "two networks": _two_networks,
-    "SVM on patches": _svm_on_patches,
+    "SVM on patches": lambda *_: SVC(C=1.0),
     "original on patches": _original,
     "PATE+ on patches": _peers,
     "PATE++ on patches": _peers,
-    CHOICE: _mixmatch,
+    CHOICE: lambda _, shared, __: MixMatch(ema=0.99, **shared),
 }
-"""By the name that tables and the cache use."""
+"""By the name that tables use."""

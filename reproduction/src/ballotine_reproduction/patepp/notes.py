@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.patepp.methods import schedule_of
-from ballotine_reproduction.table import Setting
 
 CELLS = "student's accuracy on the evaluation slice: mean ± standard deviation over seeds"
 

@@ -1,26 +1,25 @@
-"""Table I: students of answers at two noise levels, Fashion-MNIST."""
+"""Table I: students of answers at two noise levels, Fashion-MNIST; the same on MNIST."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ballotine.voting import Tallies
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.patepp import reported
+from ballotine_reproduction.patepp.ensemble import CLASSES, VotedPool, teacher
 from ballotine_reproduction.patepp.labelling import (
     DELTA,
     LEVELS,
-    REASON,
     answered,
     epsilon_exact,
     epsilon_strict,
 )
-from ballotine_reproduction.patepp.methods import METHODS, case
+from ballotine_reproduction.patepp.methods import CHOICE, METHODS, case
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
-from ballotine_reproduction.patepp.running import accuracies
-from ballotine_reproduction.patepp.sources import Pool, pool_of, seeds_of
-from ballotine_reproduction.patepp.teaching import CLASSES, teacher
-from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.table1 import spread
+from ballotine_reproduction.patepp.pools import pool_of
+from ballotine_reproduction.patepp.trainings import accuracies
+from ballotine_reproduction.summary import deviation, percent_right, plurality
+from ballotine_reproduction.table import Row, Table
 
 COLUMNS = (
     "budget",
@@ -32,6 +31,8 @@ COLUMNS = (
     "paper, %",
     "ours, %",
 )
+MNIST_STUDENTS = ("SVM", "original", "PATE+", "PATE++", "SVM on patches", CHOICE)
+MNIST_LEVELS = ("tight",)
 _EPSILONS = (
     f"ε at δ = {DELTA:g}. Strict: data-independent, a check for each query and an argmax for each "
     "answer, the largest over seeds: the one that holds for a release. Exact: the exact two-sided "
@@ -49,57 +50,68 @@ def table1(setting: Setting) -> Table:
     return Table(title, COLUMNS, rows, (*notes, _ceiling_note(setting, pool)))
 
 
+def mnist(setting: Setting) -> Table:
+    """Students on MNIST, which the paper does not have; everything else as in Table I."""
+    pool = pool_of(setting, "mnist")
+    rows = students(setting, pool, MNIST_LEVELS, MNIST_STUDENTS, {})
+    title = f"Students of few, partly wrong answers ({pool.name})"
+    return Table(title, COLUMNS, rows, (*level_notes(pool, MNIST_LEVELS), schedule_note(setting)))
+
+
 def students(
     setting: Setting,
-    pool: Pool,
+    pool: VotedPool,
     levels: tuple[str, ...],
     names: tuple[str, ...],
     printed: dict[str, dict[str, float]],
-) -> tuple[tuple[Cell, ...], ...]:
+) -> tuple[Row, ...]:
     """A row for each student of each level, beside what the paper prints."""
-    seeds = seeds_of(setting)
+    seeds = setting.seed_range()
     cells = [(level, method) for level in levels for method in names]
     cases = [case(method, level, seed) for level, method in cells for seed in seeds]
     found = np.reshape(accuracies(setting, pool, cases), (len(cells), len(seeds)))
     facts = {level: _facts(setting, pool, level, paper=bool(printed)) for level in levels}
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for (level, method), ours in zip(cells, found, strict=True):
         paper = printed.get(level, {}).get(method)
         shown = None if paper is None else f"{paper:.1f}"
-        rows.append((*facts[level], method, shown, spread(ours.tolist())))
+        rows.append((*facts[level], method, shown, deviation(ours.tolist())))
     return tuple(rows)
 
 
-def level_notes(pool: Pool, levels: tuple[str, ...]) -> tuple[str, ...]:
-    """What was asked, how, and what cells hold."""
+def level_notes(pool: VotedPool, levels: tuple[str, ...]) -> tuple[str, ...]:
+    """What was asked, how, and what the cells show."""
     return (*pool.notes, *map(_level_note, levels), CELLS, _EPSILONS)
 
 
-def _facts(setting: Setting, pool: Pool, level: str, *, paper: bool) -> tuple[Cell, ...]:
-    given = [answered(pool, level, seed, quick=setting.quick) for seed in seeds_of(setting)]
+def _facts(setting: Setting, pool: VotedPool, level: str, *, paper: bool) -> Row:
+    given = [answered(pool, level, seed, quick=setting.quick) for seed in setting.seed_range()]
     return (
         level,
         f"{reported.EPSILONS[level]:.2f}" if paper else None,
         f"{max(map(epsilon_strict, given)):.2f}",
         f"{float(np.mean([epsilon_exact(pool, each) for each in given])):.2f}",
-        spread([100.0 * each.right for each in given]),
+        deviation([100.0 * each.right for each in given]),
     )
 
 
-def _ceiling_note(setting: Setting, pool: Pool) -> str:
-    """What the teachers and the number of rows allow, whatever the noise; nobody may see this."""
-    plurality = Tallies.of(pool.ballots, CLASSES).unlock(reason=REASON).argmax(axis=1)
-    reached: dict[str, list[float]] = {"plurality": [], "truth": []}
-    for seed in seeds_of(setting):
+def _ceiling_note(setting: Setting, pool: VotedPool) -> str:
+    """What the teachers and the number of rows allow without noise; for experiments only."""
+    taught = {
+        "plurality": plurality(pool.ballots, CLASSES),
+        "truth": pool.rows.y_public,
+    }
+    reached: dict[str, list[float]] = {name: [] for name in taught}
+    for seed in setting.seed_range():
         rows = answered(pool, "tight", seed, quick=setting.quick).rows
-        for name, labels in (("plurality", plurality), ("truth", pool.y)):
+        for name, labels in taught.items():
             student = teacher().fit(pool.patches[rows], labels[rows])
-            right = student.predict(pool.patches_test) == pool.y_test
-            reached[name].append(100.0 * float(np.mean(right)))
+            right = percent_right(student.predict(pool.patches_test), pool.rows.y_test)
+            reached[name].append(right)
     return (
         "without noise, from the same rows: an SVM on patches reaches "
-        f"{spread(reached['plurality'])} % when taught the plurality of the votes, "
-        f"{spread(reached['truth'])} % when taught the truth"
+        f"{deviation(reached['plurality'])} % when taught the plurality of the votes, "
+        f"{deviation(reached['truth'])} % when taught the truth"
     )
 
 

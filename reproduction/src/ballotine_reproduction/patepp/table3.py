@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.patepp import reported
-from ballotine_reproduction.patepp.methods import BETA, Case
+from ballotine_reproduction.patepp.methods import BETA, Training
 from ballotine_reproduction.patepp.notes import CELLS, schedule_note
-from ballotine_reproduction.patepp.running import Result, results
-from ballotine_reproduction.patepp.sources import pool_of, seeds_of
-from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.table1 import spread
+from ballotine_reproduction.patepp.pools import pool_of
+from ballotine_reproduction.patepp.trainings import Result, results
+from ballotine_reproduction.summary import deviation
+from ballotine_reproduction.table import Row, Table
 
 COLUMNS = ("τ", "wrong among forgotten, %", "paper, %", "ours, %")
 _FOUND = (
@@ -22,16 +23,18 @@ _FOUND = (
 def table3(setting: Setting) -> Table:
     """Accuracies of PATE++ by removed share, at the tight budget."""
     pool = pool_of(setting)
-    seeds = seeds_of(setting)
-    cases = [Case("PATE++", "tight", seed, BETA, tau) for tau in reported.TAUS for seed in seeds]
+    seeds = setting.seed_range()
+    cases = [
+        Training("PATE++", "tight", seed, BETA, tau) for tau in reported.TAUS for seed in seeds
+    ]
     found = results(setting, pool, cases)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for place, (tau, paper) in enumerate(zip(reported.TAUS, reported.TABLE3, strict=True)):
         own = found[place * len(seeds) : (place + 1) * len(seeds)]
-        ours = spread([each.accuracy for each in own])
+        ours = deviation([each.accuracy for each in own])
         rows.append((tau, _precision(own), f"{paper:.1f}", ours))
     title = f"Table III: PATE++ by removed share, β = {BETA:g}, tight budget ({pool.name})"
-    return Table(title, COLUMNS, tuple(rows), (*pool.notes, CELLS, _FOUND, schedule_note(setting)))
+    return Table(title, COLUMNS, rows, (*pool.notes, CELLS, _FOUND, schedule_note(setting)))
 
 
 def _precision(found: list[Result]) -> str | None:

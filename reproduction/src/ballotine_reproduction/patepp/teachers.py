@@ -1,20 +1,26 @@
-"""How good teachers of 240 images can be: the ceiling of everything a student learns."""
+"""How good teachers of 240 images can be: an upper limit for every student."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 from sklearn.svm import SVC
 
 from ballotine.neural import TorchClassifier
-from ballotine.types import IntArray
-from ballotine_reproduction.patepp import teaching
-from ballotine_reproduction.patepp.teaching import CLASSES, SHAPE, TEACHERS, images_of, votes
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.images import load_images
+from ballotine_reproduction.patepp import ensemble
+from ballotine_reproduction.patepp.ensemble import CLASSES, TEACHERS, shares_of
+from ballotine_reproduction.patepp.pools import digits
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import percent_right, plurality
+from ballotine_reproduction.table import Row, Table
+from ballotine_reproduction.teaching import cast_ballots
 
+SHAPE = (1, 28, 28)
 COMPARED = 12
 ASKED = 3_000
 COLUMNS = ("teacher", "one teacher, %", f"plurality of {COMPARED}, %", "seconds each")
@@ -32,60 +38,51 @@ KINDS: dict[str, Callable[[], Any]] = {
     "pate-cnn, augmented, 60 epochs": lambda: _net("pate-cnn", 1e-3, 60, "rotate-shift"),
     "SVM on pixels": lambda: SVC(C=10.0, gamma=0.01),
 }
-"""On pixels; beside these stands what the tables use, on patches."""
+"""On pixels; the teachers of the tables, on patches, are compared with them."""
 
 
 def teachers(setting: Setting) -> Table:
     """Accuracies of a few teachers of each kind on public rows."""
     if setting.quick:
         return _quick(setting)
-    images = images_of(setting, "fashion-mnist")
-    asked, truth = images.X_public[:ASKED], images.y_public[:ASKED]
-    rows: list[tuple[Cell, ...]] = []
-    for name, kind in KINDS.items():
-        rows.append(_row(setting, name, kind(), images.X, images.y, asked, truth))
-    seen = teaching.features(images)
-    used = teaching.teacher(), seen.transform(images.X), images.y, seen.transform(asked)
-    rows.append(_row(setting, "SVM on patches", *used, truth))
-    title = f"Teachers of 240 images each ({images.title})"
+    pool = load_images(setting, "fashion-mnist")
+    pool = replace(pool, X_public=pool.X_public[:ASKED], y_public=pool.y_public[:ASKED])
+    rows = [_row(setting, name, kind(), pool, TEACHERS) for name, kind in KINDS.items()]
+    patches = pool.encoded(ensemble.features(load_images(setting, "fashion-mnist")).transform)
+    rows.append(_row(setting, "SVM on patches", ensemble.teacher(), patches, TEACHERS))
+    title = f"Teachers of 240 images each ({pool.name})"
     notes = (
         f"accuracy on the first {ASKED:,} public rows of the first {COMPARED} teachers",
         "patches: found in the 9,000 public images without labels; private ones have no part in it",
         "seconds: training and voting of one teacher, on one of the processes used",
     )
-    return Table(title, COLUMNS, tuple(rows), notes)
+    return Table(title, COLUMNS, rows, notes)
 
 
 def _quick(setting: Setting) -> Table:
-    """Digits: the road, not the numbers."""
-    from ballotine_reproduction.patepp.sources import QUICK_NOTE, digits
-
+    """Half of the digits teach, the others are asked: it shows that everything works."""
     pool = digits()
-    half = len(pool.X) // 2
-    truth = pool.y[half:]
-    rows = (
-        _row(setting, "SVM on pixels", SVC(), pool.X[:half], pool.y[:half], pool.X[half:], truth),
+    half = len(pool.ballots) // 2
+    truth = pool.rows.y_public
+    rows = [
         _row(
             setting,
-            "SVM on patches",
+            name,
             SVC(),
-            pool.patches[:half],
-            pool.y[:half],
-            pool.patches[half:],
-            truth,
-        ),
-    )
-    return Table("Teachers of few images each (digits)", COLUMNS, rows, (QUICK_NOTE,))
+            Pool(name, X[:half], truth[:half], X[half:], truth[half:], X[:0], truth[:0]),
+            COMPARED,
+        )
+        for name, X in (("SVM on pixels", pool.rows.X_public), ("SVM on patches", pool.patches))
+    ]
+    return Table("Teachers of few images each (digits)", COLUMNS, rows, pool.notes)
 
 
-def _row(
-    setting: Setting, name: str, estimator: Any, X: Any, y: IntArray, asked: Any, truth: IntArray
-) -> tuple[Cell, ...]:
+def _row(setting: Setting, name: str, estimator: Any, pool: Pool, dealt: int) -> Row:
+    """The first teachers of a partition among ``dealt``."""
     start = time.monotonic()
-    dealt = COMPARED if setting.quick else TEACHERS
-    found = votes(setting, estimator, X, y, asked, COMPARED, dealt)
+    shares = shares_of(pool.y, dealt)[:COMPARED]
+    found = cast_ballots(setting, estimator, pool.X, pool.y, shares, pool.X_public, CLASSES)
     each = (time.monotonic() - start) / COMPARED
-    counts = np.stack([(found == c).sum(axis=1) for c in range(CLASSES)], axis=1)
-    one = 100.0 * float(np.mean(found == truth[:, None]))
-    plurality = 100.0 * float(np.mean(counts.argmax(axis=1) == truth))
-    return name, f"{one:.1f}", f"{plurality:.1f}", f"{each:.1f}"
+    one = percent_right(found, pool.y_public[:, None])
+    most = percent_right(plurality(found, CLASSES), pool.y_public)
+    return name, f"{one:.1f}", f"{most:.1f}", f"{each:.1f}"

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import importlib.util
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,18 @@ from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, make_module
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import FloatArray, IntArray, Matrix
-from ballotine_reproduction.student.accounting import Course, Relation, Steps, epsilon, noise_for
+from ballotine_reproduction.student.dpsgd_cost import (
+    DpsgdPlan,
+    Relation,
+    SgdSteps,
+    epsilon,
+    noise_for,
+)
 
 MISSING = "DP-SGD needs the optional part: pip install 'ballotine-reproduction[dpsgd]'"
 MOMENTUM = 0.9
+RATES = (0.25, 1.0, 4.0)
+"""Learning rates that are tried, as multiples of a recipe's own."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +63,13 @@ class Recipe:
         if self.batch < 1 or not (self.learning_rate > 0 and self.clip > 0):
             raise ParameterError("batch, learning rate and clipping norm must be positive")
 
-    def course(self, records: int) -> Course:
-        """The steps over so many records."""
-        return Course(min(1.0, self.batch / records), self.epochs, self.last)
+    def course(self, records: int) -> DpsgdPlan:
+        """The steps over ``records`` records."""
+        return DpsgdPlan(min(1.0, self.batch / records), self.epochs, self.last)
 
 
 @dataclass(frozen=True, eq=False)
-class Trained:
+class PrivateModel:
     """A model and what it cost.
 
     Attributes:
@@ -72,13 +80,18 @@ class Trained:
     """
 
     net: nn.Module
-    schedule: tuple[Steps, ...]
+    schedule: tuple[SgdSteps, ...]
     delta: float
     several: bool
 
     def epsilon(self, relation: Relation = "replace") -> float:
         """The ε of the whole training."""
         return epsilon(self.schedule, self.delta, relation)
+
+    def cells(self, digits: int) -> tuple[str, str]:
+        """For tables: the ε under the other relation, and the noise of the first step."""
+        other = f"ε, add or remove: {self.epsilon('add or remove'):.{digits}f}"
+        return other, f"{self.schedule[0].noise:.2f}"
 
     def predict_proba(self, X: Matrix) -> FloatArray:
         """Probabilities of labels or classes, shape (rows, outputs)."""
@@ -94,6 +107,17 @@ class Trained:
         return winners
 
 
+def tuned(recipe: Recipe, score: Callable[[Recipe], float]) -> Recipe:
+    """The recipe with the best of a few learning rates.
+
+    Args:
+        recipe: its learning rate is the middle one.
+        score: the result of a training; the larger, the better.
+    """
+    tried = [replace(recipe, learning_rate=rate * recipe.learning_rate) for rate in RATES]
+    return max(tried, key=score)
+
+
 def require() -> None:
     """Refuse early, before anything is computed, where Opacus is missing."""
     if importlib.util.find_spec("opacus") is None:
@@ -102,7 +126,7 @@ def require() -> None:
 
 def train(
     recipe: Recipe, X: Matrix, y: IntArray, outputs: int, budget: Budget, seed: int
-) -> Trained:
+) -> PrivateModel:
     """Train on private records within a budget, one record replaced.
 
     Args:
@@ -126,7 +150,7 @@ def train(
         for epoch, share in enumerate(course.shares()):
             trainer.epoch(epoch, noise * float(share), inputs, targets)
     trainer.free()
-    return Trained(net.eval(), course.schedule(noise), budget.delta, several)
+    return PrivateModel(net.eval(), course.schedule(noise), budget.delta, several)
 
 
 class _Trainer:
@@ -135,7 +159,7 @@ class _Trainer:
     def __init__(
         self,
         recipe: Recipe,
-        course: Course,
+        course: DpsgdPlan,
         net: nn.Module,
         generator: torch.Generator,
         batch: int,
@@ -169,7 +193,7 @@ class _Trainer:
             self._step(inputs[rows], targets[rows])
 
     def free(self) -> None:
-        """Take the hooks off the network again."""
+        """Remove the hooks from the network."""
         self._module.remove_hooks()
 
     def _step(self, inputs: torch.Tensor, targets: torch.Tensor) -> None:
@@ -183,7 +207,7 @@ class _Trainer:
 
 
 def _losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Each record's loss: over several labels a sum, so that no label's gradient is weighed."""
+    """Each record's loss: over several labels a sum, so that all labels count alike."""
     if targets.ndim == 1:
         return functional.cross_entropy(logits, targets, reduction="none")
     wanted = targets.to(logits.dtype)
@@ -192,7 +216,7 @@ def _losses(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 @contextmanager
 def _inputs_without_gradients() -> Iterator[None]:
-    """Torch warns when a hook sits on a first layer; gradients of weights are not touched."""
+    """Torch warns about hooks on a first layer; gradients of weights are not affected."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Full backward hook is firing")
         yield

@@ -11,26 +11,27 @@ import numpy as np
 from ballotine.metrics import score
 from ballotine.students import fit_label_students
 from ballotine.students.fitting import fit_student
-from ballotine_reproduction.individualized.summary import interval
-from ballotine_reproduction.student import small, trials
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.student import small_sets, trials
 from ballotine_reproduction.student.menu import (
     DEFAULT,
     MENU,
     MOST_OF_A_KERNEL,
     RATE,
     STEPS,
-    Entry,
+    MenuEntry,
     Values,
 )
-from ballotine_reproduction.student.summary import EXACT, EXPERIMENT, STRICT, spread
-from ballotine_reproduction.student.trials import Case, Kind, Trial
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.student.notes import EXACT, EXPERIMENT, STRICT
+from ballotine_reproduction.student.trials import Comparison, Kind, Trial
+from ballotine_reproduction.summary import deviation, interval
+from ballotine_reproduction.table import Row, Table
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     "tables": ("accuracy",),
     "several labels": ("AUC", "mAP", "accuracy", "BAC"),
 }
-"""What students are judged by; the first decides."""
+"""What students are evaluated by; settings are chosen by the first."""
 
 SCORES = ("accuracy", "AUC", "mAP", "BAC")
 COLUMNS = (
@@ -63,7 +64,7 @@ _CHOSEN = (
 )
 _ANSWERS = (
     "Adult: Confident-GNMax of `student dpsgd`; several labels: Binary voting of `student labels`; "
-    f"digits and breast cancer: GNMax, {small.TEACHER} teachers with 20 and 10 records"
+    f"digits and breast cancer: GNMax, {small_sets.TEACHER} teachers with 20 and 10 records"
 )
 
 
@@ -79,17 +80,17 @@ def kinds(setting: Setting) -> Table:
     """Every student of the menu on every case of its kind."""
     if setting.quick:
         setting = replace(setting, seeds=1)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     cases = list(_cases(setting))
     for kind in METRICS:
         rows += compared(kind, [case for case in cases if case.kind == kind], setting)
     notes = (_ANSWERS, _GIVEN, _NETWORKS, _JUDGED, _AHEAD, _EVERYWHERE, _SECONDS, STRICT, EXACT)
     first = ("quick: one seed, no choice of settings, few steps; it means little",)
     title = "Students on the same answers, by kind of data"
-    return Table(title, COLUMNS, tuple(rows), (*(first if setting.quick else ()), *notes, _CHOSEN))
+    return Table(title, COLUMNS, rows, (*(first if setting.quick else ()), *notes, _CHOSEN))
 
 
-def compared(kind: Kind, cases: Sequence[Case], setting: Setting) -> list[tuple[Cell, ...]]:
+def compared(kind: Kind, cases: Sequence[Comparison], setting: Setting) -> list[Row]:
     """The rows of one kind of data, those over all cases first."""
     menu = [entry for entry in MENU if entry.labels or kind == "tables"]
     chosen: dict[str, Values] = {}
@@ -103,8 +104,8 @@ def compared(kind: Kind, cases: Sequence[Case], setting: Setting) -> list[tuple[
                 for case in cases
             ]
             advance(1)
-    rows: list[tuple[Cell, ...]] = []
-    everywhere: tuple[Cell, ...] = (kind, "all", None, None, None, None)
+    rows: list[Row] = []
+    everywhere: Row = (kind, "all", None, None, None, None)
     for entry in menu:
         means = [_mean(each) for each in zip(*found[entry.name], strict=True)]
         base = [_mean(each) for each in zip(*found[DEFAULT], strict=True)]
@@ -116,7 +117,7 @@ def compared(kind: Kind, cases: Sequence[Case], setting: Setting) -> list[tuple[
     return rows
 
 
-def choose(entry: Entry, cases: Sequence[Case], setting: Setting) -> Values:
+def choose(entry: MenuEntry, cases: Sequence[Comparison], setting: Setting) -> Values:
     """The setting that is best on the spare seed, on average over the cases."""
     if setting.quick or len(entry.settings) == 1:
         return entry.settings[0]
@@ -127,8 +128,8 @@ def choose(entry: Entry, cases: Sequence[Case], setting: Setting) -> Values:
     return entry.settings[int(np.argmax(means))]
 
 
-def judge(entry: Entry, setting: Values, trial: Trial, quick: bool = False) -> Judged:
-    """Teach one student and look at what it says about the judging rows."""
+def judge(entry: MenuEntry, setting: Values, trial: Trial, quick: bool = False) -> Judged:
+    """Teach one student and evaluate it on the test rows."""
     student = entry.student(setting, trial, quick)
     rows = entry.rows(trial)
     start = time.process_time()
@@ -147,8 +148,8 @@ def judge(entry: Entry, setting: Values, trial: Trial, quick: bool = False) -> J
     return Judged(named, seconds)
 
 
-def _cases(setting: Setting) -> Iterator[Case]:
-    yield from small.small_tables(setting)
+def _cases(setting: Setting) -> Iterator[Comparison]:
+    yield from small_sets.small_tables(setting)
     if not setting.quick:
         yield from trials.adult(setting)
     yield from trials.several(setting)
@@ -164,18 +165,18 @@ def _mean(judged: Sequence[Judged]) -> Judged:
     return Judged(means, float(np.mean([each.seconds for each in judged])))
 
 
-def _about(case: Case) -> tuple[Cell, ...]:
-    answered = spread([trial.answered for trial in case.trials], 0)
-    wrong = spread([trial.wrong for trial in case.trials])
+def _about(case: Comparison) -> Row:
+    answered = deviation([trial.answered for trial in case.trials], 0)
+    wrong = deviation([trial.wrong for trial in case.trials], 3)
     return (case.kind, case.name, f"{case.epsilon:g}", case.account, answered, wrong)
 
 
 def _cells(
-    kind: Kind, entry: Entry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
-) -> tuple[Cell, ...]:
-    """Everything from the student on."""
+    kind: Kind, entry: MenuEntry, chosen: Values, judged: Sequence[Judged], base: Sequence[Judged]
+) -> Row:
+    """The cells from the student's name on."""
     scores = [
-        spread([each.scores[name] for each in judged]) if name in METRICS[kind] else None
+        deviation([each.scores[name] for each in judged], 3) if name in METRICS[kind] else None
         for name in SCORES
     ]
     gains = [_value(a, kind) - _value(b, kind) for a, b in zip(judged, base, strict=True)]

@@ -19,22 +19,22 @@ from ballotine.types import IntArray
 from ballotine_reproduction.student.trials import Trial
 
 DEFAULT = "SpreadingClassifier"
-"""The student of a pipeline that names none: the others are compared with it."""
+"""The default student of a pipeline, with which the others are compared."""
 
 STEPS, QUICK_STEPS = 500, 50
-"""Steps of every network: epochs of a student that knows answered rows only are shorter."""
+"""SgdSteps of every network: epochs of a student that knows answered rows only are shorter."""
 
 BATCH = 100
 RATE = 3e-3
 MOST_OF_A_KERNEL = 1_500
-"""Rows that label spreading gets: its dense kernel of all of them is slow for every label."""
+"""Rows that label spreading gets: a dense kernel of all of them would be slow."""
 
 Values = dict[str, Any]
 Pool = Literal["answered", "all"]
 
 
 @dataclass(frozen=True)
-class Entry:
+class MenuEntry:
     """A student, and the settings among which the spare seed chooses.
 
     Attributes:
@@ -54,7 +54,7 @@ class Entry:
     most: int | None = None
 
     def student(self, setting: Values, trial: Trial, quick: bool) -> Any:
-        """Unfitted, and for a network with as many epochs as make up the steps."""
+        """An unfitted student; a network gets as many epochs as make up the steps."""
         if self.epoch is None:
             return self.make(**setting)
         rows = trial.answered if self.epoch == "answered" else len(trial.X)
@@ -77,44 +77,44 @@ _logistic = partial(LogisticRegression, max_iter=1_000)
 _svc = partial(SVC, probability=True)
 _boosting = partial(HistGradientBoostingClassifier, max_iter=50)
 
-MENU: tuple[Entry, ...] = (
-    Entry(DEFAULT, SpreadingClassifier),
-    Entry(
+MENU: tuple[MenuEntry, ...] = (
+    MenuEntry(DEFAULT, SpreadingClassifier),
+    MenuEntry(
         f"{DEFAULT}, 15 neighbours",
         partial(SpreadingClassifier, n_neighbors=15, n_voters=15),
         labels=False,
     ),
-    Entry("logistic regression", _logistic, ({"C": 1.0}, {"C": 0.3}, {"C": 30.0})),
-    Entry("SVC", _svc, ({"C": 1.0}, {"C": 0.3}, {"C": 10.0})),
-    Entry(
+    MenuEntry("logistic regression", _logistic, ({"C": 1.0}, {"C": 0.3}, {"C": 30.0})),
+    MenuEntry("SVC", _svc, ({"C": 1.0}, {"C": 0.3}, {"C": 10.0})),
+    MenuEntry(
         "random forest",
         RandomForestClassifier,
         ({"min_samples_leaf": 1}, {"min_samples_leaf": 5}),
     ),
-    Entry("boosting", _boosting, ({"min_samples_leaf": 20}, {"min_samples_leaf": 5})),
-    Entry(
+    MenuEntry("boosting", _boosting, ({"min_samples_leaf": 20}, {"min_samples_leaf": 5})),
+    MenuEntry(
         "LabelSpreading",
         partial(LabelSpreading, kernel="rbf"),
         ({"gamma": 20.0}, {"gamma": 5.0}),
         most=MOST_OF_A_KERNEL,
     ),
-    Entry("SelfTraining", _self_training, ({"threshold": 0.75}, {"threshold": 0.95})),
-    Entry(
+    MenuEntry("SelfTraining", _self_training, ({"threshold": 0.75}, {"threshold": 0.95})),
+    MenuEntry(
         "Supervised", Supervised, ({"weight_decay": 0.0}, {"weight_decay": 0.01}), epoch="answered"
     ),
-    Entry(
+    MenuEntry(
         "CoTeaching",
         CoTeaching,
         ({"noise_rate": 0.1}, {"noise_rate": 0.3}),
         labels=False,
         epoch="answered",
     ),
-    Entry("VAT", VAT, ({"epsilon": 1.0}, {"epsilon": 0.1}), epoch="all"),
-    Entry(
+    MenuEntry("VAT", VAT, ({"epsilon": 1.0}, {"epsilon": 0.1}), epoch="all"),
+    MenuEntry(
         "MixMatch", MixMatch, ({"unlabelled_weight": 10.0}, {"unlabelled_weight": 1.0}), epoch="all"
     ),
     # Weights averaged over a thousand steps would hardly have left their first values.
-    Entry(
+    MenuEntry(
         "FixMatch",
         partial(FixMatch, ema=0.99),
         ({"threshold": 0.95}, {"threshold": 0.8}),

@@ -1,4 +1,4 @@
-"""What students are compared on: the same released answers and public rows, by kind of data."""
+"""The released answers and public rows on which students are compared, by kind of data."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import numpy as np
 from ballotine.privacy.guarantee import Budget
 from ballotine.students.fitting import UNLABELLED
 from ballotine.types import FloatArray, IntArray, Matrix
-from ballotine_reproduction.individualized import sources
+from ballotine_reproduction.encoders import public_standard
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.individualized import sets
 from ballotine_reproduction.individualized.elections import DELTA, standard
 from ballotine_reproduction.individualized.layout import QUARTERS
 from ballotine_reproduction.individualized.students import panels
 from ballotine_reproduction.multiwinner.accounts import binary
 from ballotine_reproduction.multiwinner.sets import MADE_UP, TMC2007, YEAST, profiles
-from ballotine_reproduction.student.answers import queries_for
-from ballotine_reproduction.student.rows import Encoder, Repetition, public_standard, repetitions
-from ballotine_reproduction.table import Setting
+from ballotine_reproduction.student.label_students import queries_for
+from ballotine_reproduction.student.repetitions import Repetition, repetitions
 
 Kind = Literal["tables", "several labels"]
 
@@ -39,14 +40,14 @@ WAYS = {"strict": "strict", "fixed": "exact"}
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """What a student is given on one seed, and what it is judged by.
+    """What a student is given on one seed, and what it is evaluated on.
 
     Attributes:
         seed: of the split, the teachers and the noise, and the student's own.
         X: public rows, those without an answer too.
         answers: a class per row, or 0 and 1 per row and label; negative where there is none.
         truth: what would have been right, in the same shape; no student sees it.
-        X_test: rows that judge students; y_test: their classes or labels.
+        X_test: rows that students are evaluated on; y_test: their classes or labels.
     """
 
     seed: int
@@ -69,7 +70,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class Comparison:
     """A set, a budget and an account: the trials of several seeds, and one more to choose on."""
 
     kind: Kind
@@ -80,33 +81,26 @@ class Case:
     spare: Trial
 
 
-def adult(setting: Setting) -> list[Case]:
+def adult(setting: Setting) -> list[Comparison]:
     """Confident-GNMax on Adult as in `student dpsgd`: few labels (strict) and many (exact)."""
-    pool = sources.adult(setting)
+    pool = sets.adult(setting)
     budgets: FloatArray = np.full(len(QUARTERS.edges), TABLE_BUDGET.epsilon)
     found: dict[str, list[Trial]] = {way: [] for way in WAYS}
     for panel in panels(replace(setting, seeds=setting.seeds + 1), pool):
-        encode: Encoder = public_standard(pool.X[panel.public])
-        place = np.full(len(pool.y), UNLABELLED)
-        for way, rows, labels in panel.answered(standard, budgets, tuple(WAYS)):
-            place[:] = UNLABELLED
-            place[rows] = labels
-            trial = Trial(
-                panel.seed,
-                encode(pool.X[panel.public]),
-                place[panel.public],
-                pool.y[panel.public].astype(np.int64),
-                encode(pool.X[panel.test]),
-                pool.y[panel.test].astype(np.int64),
-            )
-            found[way].append(trial)
+        rows = pool.pool(panel.seed)
+        rows = rows.encoded(public_standard(rows.X_public))
+        for way, asked, labels in panel.answered(standard, budgets, tuple(WAYS)):
+            answers = np.full(len(pool.y), UNLABELLED)
+            answers[asked] = labels
+            given = (rows.X_public, answers[panel.public], rows.y_public)
+            found[way].append(Trial(panel.seed, *given, rows.X_test, rows.y_test))
     return [
-        Case("tables", pool.name, TABLE_BUDGET.epsilon, WAYS[way], tuple(trials), spare)
+        Comparison("tables", pool.name, TABLE_BUDGET.epsilon, WAYS[way], tuple(trials), spare)
         for way, (*trials, spare) in found.items()
     ]
 
 
-def several(setting: Setting) -> Iterator[Case]:
+def several(setting: Setting) -> Iterator[Comparison]:
     """Binary voting on tmc2007 and yeast, with the noise that `student labels` chose."""
     more = replace(setting, seeds=setting.seeds + 1)
     for profile in profiles(setting, TMC2007, YEAST):
@@ -114,7 +108,9 @@ def several(setting: Setting) -> Iterator[Case]:
         for account, sigma in LABEL_SIGMAS[profile.name].items():
             *trials, spare = (_labels(each, sigma, account) for each in held)
             epsilon = LABEL_BUDGET.epsilon
-            yield Case("several labels", profile.title, epsilon, account, tuple(trials), spare)
+            yield Comparison(
+                "several labels", profile.title, epsilon, account, tuple(trials), spare
+            )
 
 
 def _labels(repetition: Repetition, sigma: float, account: str) -> Trial:

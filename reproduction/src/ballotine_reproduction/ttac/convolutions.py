@@ -1,4 +1,4 @@
-"""Whether what one hidden layer shows holds for convolutions: labels at 0 % similarity (MNIST)."""
+"""Do the results of one hidden layer hold for convolutions? Labels at 0 % similarity (MNIST)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ from dataclasses import replace
 
 from ballotine.neural import TorchClassifier
 from ballotine.teachers.ttac import Method
-from ballotine_reproduction.table import Cell, Setting, Table
-from ballotine_reproduction.ttac.effort import Effort, effort_of
-from ballotine_reproduction.ttac.figure2 import accuracies, plurality
-from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
-from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import deviation
+from ballotine_reproduction.table import Row, Table
+from ballotine_reproduction.ttac.effort import TrainingEffort, effort_of
+from ballotine_reproduction.ttac.ensembles import EnsembleKey, ballots
+from ballotine_reproduction.ttac.figure2 import accuracies, right_without_noise
+from ballotine_reproduction.ttac.pools import pool_of
+from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES
 
 NETWORK = "small-cnn"
 STEP_SIZE = 0.05
-"""For all methods alike: it was not searched for."""
+"""The same for all methods, without a search."""
 GAMMA = 0.5
 METHODS: tuple[Method, ...] = ("conventional", "averaging", "ttac")
 _NOTES = (
@@ -30,20 +33,21 @@ _NOTES = (
 def convolutions(setting: Setting) -> Table:
     """Labels by teachers that are convolutional networks."""
     pool = pool_of(setting)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for method in METHODS:
         effort = _effort(setting, pool, method)
         votes = [
-            ballots(setting, pool, Ensembles(method, 0, seed), effort) for seed in seeds_of(setting)
+            ballots(setting, pool, EnsembleKey(method, 0, seed), effort)
+            for seed in setting.seed_range()
         ]
-        clear = spread([plurality(pool, cast) for cast in votes])
-        rows.append((0, NAMES[method, 1], spread(accuracies(pool, votes, GAMMA)), clear))
+        found = (accuracies(pool, votes, GAMMA), right_without_noise(pool, votes))
+        rows.append((0, NAMES[method, 1], *map(deviation, found)))
     title = f"Convolutional teachers ({pool.name})"
     columns = ("s, %", "teachers", f"γ = {GAMMA:g}", "no noise")
-    return Table(title, columns, tuple(rows), (*pool.notes, *_NOTES, CONDITIONAL))
+    return Table(title, columns, rows, (*pool.notes, *_NOTES, CONDITIONAL))
 
 
-def _effort(setting: Setting, pool: Pool, method: Method) -> Effort:
+def _effort(setting: Setting, pool: Pool, method: Method) -> TrainingEffort:
     usual = effort_of(setting, pool, method)
     network = TorchClassifier(NETWORK, pool.shape, batch=usual.network.batch)
-    return Effort(network, replace(usual.settings, step_size=STEP_SIZE))
+    return TrainingEffort(network, replace(usual.settings, step_size=STEP_SIZE))

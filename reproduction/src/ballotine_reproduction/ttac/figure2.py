@@ -6,12 +6,15 @@ import numpy as np
 
 from ballotine.teachers.ttac import Method
 from ballotine.types import IntArray
-from ballotine_reproduction.individualized.charts import Line, chart
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.charts import Line, chart
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import deviation, percent_right, plurality
+from ballotine_reproduction.table import Row, Table
 from ballotine_reproduction.ttac import labelling, reported
-from ballotine_reproduction.ttac.sources import Pool, pool_of, seeds_of
-from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES, spread
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import votes_by_seed
+from ballotine_reproduction.ttac.pools import CLASSES, pool_of
+from ballotine_reproduction.ttac.table1 import CONDITIONAL, NAMES
 
 SIMILARITIES = (0, 1, 10, 100)
 GAMMAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
@@ -26,36 +29,32 @@ _CELLS = (
 def figure2(setting: Setting) -> Table:
     """Labelling accuracy of every similarity, method and γ."""
     pool = pool_of(setting)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     lines: list[Line] = []
     for place, similarity in enumerate(SIMILARITIES):
         for method in METHODS:
-            votes = [
-                ballots(setting, pool, Ensembles(method, similarity, seed))
-                for seed in seeds_of(setting)
-            ]
+            votes = votes_by_seed(setting, pool, method, similarity)
             found = [accuracies(pool, votes, gamma) for gamma in GAMMAS]
-            clear = [plurality(pool, cast) for cast in votes]
-            rows.append((similarity, NAMES[method, 1], *map(spread, found), spread(clear)))
+            clear = right_without_noise(pool, votes)
+            rows.append((similarity, NAMES[method, 1], *map(deviation, found), deviation(clear)))
             name = f"{NAMES[method, 1]}, s = {similarity} %"
             means = [float(np.mean(values)) for values in found]
             lines.append(Line(name, GAMMAS, means, colour=place, dash=DASHES[method]))
     columns = ("s, %", "teachers", *(f"γ = {gamma:g}" for gamma in GAMMAS), "no noise")
     title = f"Figure 2: right labels against γ ({pool.name})"
     notes = (*pool.notes, _CELLS, reported.FIGURE2_SAYS, CONDITIONAL)
-    figure = chart(lines, title, "γ (inverse scale of the noise)", "right labels, %")
-    return Table(title, columns, tuple(rows), notes, {"labels": figure})
+    figure = chart({title: lines}, "γ (inverse scale of the noise)", "right labels, %")
+    return Table(title, columns, rows, notes, {"labels": figure})
 
 
 def accuracies(pool: Pool, votes: list[IntArray], gamma: float) -> list[float]:
     """Right labels in percent, one number per ensemble."""
     return [
-        100.0 * float(np.mean(labelling.labels(cast, gamma, seed) == pool.y_public))
+        percent_right(labelling.labels(cast, gamma, seed), pool.y_public)
         for seed, cast in enumerate(votes)
     ]
 
 
-def plurality(pool: Pool, cast: IntArray) -> float:
-    """Right labels in percent where nothing is noised."""
-    counts = np.stack([(cast == label).sum(axis=1) for label in range(labelling.CLASSES)], axis=1)
-    return 100.0 * float(np.mean(counts.argmax(axis=1) == pool.y_public))
+def right_without_noise(pool: Pool, votes: list[IntArray]) -> list[float]:
+    """The same for the plurality of the votes."""
+    return [percent_right(plurality(cast, CLASSES), pool.y_public) for cast in votes]

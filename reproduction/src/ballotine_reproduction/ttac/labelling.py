@@ -17,15 +17,16 @@ from ballotine.privacy.plan import epsilon_of
 from ballotine.types import FloatArray, IntArray, Matrix
 from ballotine.voting import LNMax
 from ballotine.voting.tally import Tallies
-from ballotine_reproduction.ttac.sources import Pool, centred, one_hidden_layer, uncentred
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import percent_right
+from ballotine_reproduction.ttac.pools import CLASSES, centred, one_hidden_layer, uncentred
 
 DELTA = 1e-5
 MOMENTS = np.arange(1, 9)
 ORDERS = (MOMENTS + 1).astype(np.float64)
 """Moment l is the Rényi order l + 1."""
 COPIES = 50
-"""Turned copies of each of 1,000 labelled rows; of fewer rows, more by the root of their ratio."""
-CLASSES = 10
+"""Rotated copies of each of 1,000 labelled rows; fewer rows get more, by the root of the ratio."""
 REASON = "reproducing a table of a paper on public data"
 
 
@@ -45,7 +46,7 @@ def asked(pool: Pool, queries: int, seed: int) -> IntArray:
 def student_accuracy(pool: Pool, rows: IntArray, answers: IntArray, seed: int) -> float:
     """Accuracy, in percent, of a student taught with SGD on these rows and answers.
 
-    It sees every copy once: a second look would teach it the wrong answers by heart.
+    It sees every copy once: a second pass would make it memorise wrong answers.
     """
     copies = round(COPIES * math.sqrt(1_000 / len(rows)))
     student = TorchClassifier(
@@ -60,7 +61,7 @@ def student_accuracy(pool: Pool, rows: IntArray, answers: IntArray, seed: int) -
         random_state=seed,
     )
     student.fit(_turned(pool, rows, copies, seed), np.tile(answers[rows], copies))
-    return float(100.0 * np.mean(student.predict(pool.X_test) == pool.y_test))
+    return percent_right(student.predict(pool.X_test), pool.y_test)
 
 
 def _turned(pool: Pool, rows: IntArray, copies: int, seed: int) -> Matrix:

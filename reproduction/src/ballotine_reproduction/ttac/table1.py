@@ -8,11 +8,14 @@ import numpy as np
 
 from ballotine.teachers.ttac import Method
 from ballotine.types import IntArray
-from ballotine_reproduction.table import Cell, Setting, Table
+from ballotine_reproduction.experiment import Setting
+from ballotine_reproduction.pool import Pool
+from ballotine_reproduction.summary import deviation, percent_right
+from ballotine_reproduction.table import Row, Table
 from ballotine_reproduction.ttac import labelling, reported
 from ballotine_reproduction.ttac.effort import LONGER
-from ballotine_reproduction.ttac.sources import TEACHERS, Pool, pool_of, seeds_of
-from ballotine_reproduction.ttac.teaching import Ensembles, ballots
+from ballotine_reproduction.ttac.ensembles import votes_by_seed
+from ballotine_reproduction.ttac.pools import TEACHERS, pool_of
 
 NAMES: dict[tuple[Method, int], str] = {
     ("conventional", 1): "conventional",
@@ -42,17 +45,14 @@ NOTES = (_CELLS, _EPSILONS, CONDITIONAL, _EFFORT)
 def table1(setting: Setting) -> Table:
     """Students' accuracies beside the paper's, with the ε of every cell."""
     pool = pool_of(setting)
-    rows: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
     for similarity in reported.SIMILARITIES:
         for method, times in _methods(setting, similarity):
-            votes = [
-                ballots(setting, pool, Ensembles(method, similarity, seed, times))
-                for seed in seeds_of(setting)
-            ]
+            votes = votes_by_seed(setting, pool, method, similarity, times)
             rows += _rows(setting, pool, votes, similarity, (method, times))
     rows.sort(key=lambda row: (row[0], row[1]))
     title = f"Table 1: students' accuracy, {TEACHERS} teachers ({pool.name})"
-    return Table(title, COLUMNS, tuple(rows), (*pool.notes, *NOTES))
+    return Table(title, COLUMNS, rows, (*pool.notes, *NOTES))
 
 
 COLUMNS = (
@@ -70,7 +70,7 @@ COLUMNS = (
 
 
 def _methods(setting: Setting, similarity: int) -> list[tuple[Method, int]]:
-    """What is trained; rows that the paper does not have where they make a difference."""
+    """What is trained; rows that are not in the paper only where they make a difference."""
     found = list(NAMES)
     if setting.quick or similarity != 1:
         found.remove(("conventional", LONGER))
@@ -85,9 +85,9 @@ def _rows(
     votes: Sequence[IntArray],
     similarity: int,
     method: tuple[Method, int],
-) -> list[tuple[Cell, ...]]:
+) -> list[Row]:
     """One row for every number of queries and γ."""
-    found: list[tuple[Cell, ...]] = []
+    found: list[Row] = []
     with setting.progress.stage(f"students, {NAMES[method]}, s = {similarity} %", 4) as advance:
         for queries in reported.QUERIES:
             for gamma in reported.GAMMAS:
@@ -96,7 +96,7 @@ def _rows(
                     rows = labelling.asked(pool, queries, seed)
                     answers = labelling.labels(cast, gamma, seed)
                     students.append(labelling.student_accuracy(pool, rows, answers, seed))
-                    right.append(100.0 * float(np.mean(answers == pool.y_public)))
+                    right.append(percent_right(answers, pool.y_public))
                     epsilons.append(labelling.epsilon_published(cast[rows], gamma))
                 paper = reported.TABLE1.get((method[0], similarity, queries, gamma))
                 found.append(
@@ -109,17 +109,9 @@ def _rows(
                         similarity,
                         NAMES[method],
                         None if paper is None or method[1] > 1 else f"{paper:.2f}",
-                        spread(students),
-                        spread(right),
+                        deviation(students),
+                        deviation(right),
                     )
                 )
                 advance(1)
     return found
-
-
-def spread(values: Sequence[float], digits: int = 1) -> str:
-    """The mean and the standard deviation."""
-    mean = f"{float(np.mean(values)):.{digits}f}"
-    if len(values) < 2:
-        return mean
-    return f"{mean} ± {float(np.std(values, ddof=1)):.{digits}f}"
