@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 import ballotine
 from ballotine.cli import app
 from ballotine.cli.reference import reference
-from ballotine.data import Column, Schema
+from ballotine.data import ColumnSchema, Schema
 from ballotine.ledger import Ledger
 from ballotine.pipeline import RunFile
 from ballotine.pipeline.estimators import SHORT_NAMES
@@ -248,7 +248,7 @@ def test_the_run_file_page_names_mechanisms_estimators_and_the_schema() -> None:
     for name in (*MECHANISMS, *SHORT_NAMES):
         assert f"`{name}`" in page
     text = section(DOCS / "runfile.md", "The schema")
-    for key in (*Schema.model_fields, *Column.model_fields):
+    for key in (*Schema.model_fields, *ColumnSchema.model_fields):
         assert f"`{key}`" in text
 
 
