@@ -14,8 +14,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ballotine import Student
+from ballotine.errors import DivergedError
 from ballotine.ledger import Ledger
-from ballotine.neural import DivergedError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
 from ballotine.progress import Advance
 from ballotine.report import build_card, write_card

@@ -1,8 +1,9 @@
 """Networks: any torch module as a scikit-learn classifier, and a zoo of small ones."""
 
+import ballotine.neural.installed  # noqa: F401 - first: it says what to install
 from ballotine.neural.adapter import TorchClassifier
 from ballotine.neural.augment import AUGMENTATIONS, Augment, RotateShift
-from ballotine.neural.training import MISSING, DivergedError, Schedule
+from ballotine.neural.training import MISSING, Schedule
 from ballotine.neural.zoo import ZOO, Factory, make_module
 
 __all__ = [
@@ -10,7 +11,6 @@ __all__ = [
     "MISSING",
     "ZOO",
     "Augment",
-    "DivergedError",
     "Factory",
     "RotateShift",
     "Schedule",

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ballotine.errors import BallotineError, ParameterError
+from ballotine.errors import DivergedError, ParameterError
 from ballotine.neural.augment import Augment
 
 MISSING = -1
@@ -19,12 +19,6 @@ MISSING = -1
 
 
 DIVERGED = "the loss is not a number any more; use a smaller learning rate or check the input"
-
-
-class DivergedError(BallotineError):
-    """Training ended in numbers that are none."""
-
-    exit_code = 2
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ import torch
 from sklearn.base import clone
 from torch import nn
 
-from ballotine.errors import ParameterError, RunFolderError
-from ballotine.neural import DivergedError, RotateShift
+from ballotine.errors import DivergedError, ParameterError, RunFolderError
+from ballotine.neural import RotateShift
 from ballotine.students import TrainingInterrupted
 from ballotine.students.neural import (
     VAT,

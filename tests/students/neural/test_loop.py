@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from ballotine.neural import DivergedError
+from ballotine.errors import DivergedError
 from ballotine.students import TrainingInterrupted, fit_student
 from ballotine.students.neural import (
     Epoch,

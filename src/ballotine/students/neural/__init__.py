@@ -1,5 +1,6 @@
 """Neural students: networks that learn from few answers, some wrong, and from rows without."""
 
+import ballotine.neural.installed  # noqa: F401 - first: it says what to install
 from ballotine.students.neural.augment import StrongChange, SwapFeatures
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.fixmatch import FixMatch

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch.optim.swa_utils import AveragedModel
 
-from ballotine.neural.training import DivergedError
+from ballotine.errors import DivergedError
 from ballotine.students.fitting import TrainingInterrupted
 from ballotine.students.neural.ema import averaged
 from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting, Rows

@@ -1,5 +1,6 @@
 """Teachers on heterogeneous data: averaging and control variates (TTAC), with or without noise."""
 
+import ballotine.neural.installed  # noqa: F401 - first: it says what to install
 from ballotine.teachers.ttac.budget import RoundsPlan, plan_rounds
 from ballotine.teachers.ttac.checkpoint import RoundsCheckpoint
 from ballotine.teachers.ttac.local import LocalRecords

@@ -20,8 +20,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from ballotine.errors import ParameterError
-from ballotine.neural.training import DivergedError, seeded
+from ballotine.errors import DivergedError, ParameterError
+from ballotine.neural.training import seeded
 from ballotine.neural.zoo import Factory, Shape, make_module
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.ttac.local import (
