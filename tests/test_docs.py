@@ -9,6 +9,7 @@ import shlex
 import sys
 import tomllib
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -191,6 +192,10 @@ def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixt
         assert capsys.readouterr().out == expected
 
 
+@pytest.mark.skipif(
+    find_spec("ballotine_reproduction") is None,
+    reason="the page shows the commands of ballotine-reproduction, which is not installed",
+)
 @pytest.mark.parametrize("width", ["40", "250"])
 def test_the_command_line_page_is_generated(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("COLUMNS", "TERMINAL_WIDTH"):
