@@ -13,7 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 
 from ballotine.students.neural import Epoch, PatePlus, PatePlusPlus
-from ballotine.students.neural.cleansing import most_suspected
+from ballotine.students.neural.teaching import most_suspected
 from ballotine.types import ABSTAIN
 from ballotine_reproduction.patepp import (
     EXPERIMENTS,

@@ -2,7 +2,14 @@
 
 import ballotine.neural.installed  # noqa: F401 - first: it says what to install
 from ballotine.neural.adapter import TorchClassifier
-from ballotine.neural.augment import AUGMENTATIONS, Augment, RotateShift
+from ballotine.neural.augment import (
+    AUGMENTATIONS,
+    Augment,
+    RotateShift,
+    StrongChange,
+    SwapFeatures,
+)
+from ballotine.neural.base import NeuralClassifier
 from ballotine.neural.training import MISSING, Schedule
 from ballotine.neural.zoo import ZOO, Factory, make_module
 
@@ -12,8 +19,11 @@ __all__ = [
     "ZOO",
     "Augment",
     "Factory",
+    "NeuralClassifier",
     "RotateShift",
     "Schedule",
+    "StrongChange",
+    "SwapFeatures",
     "TorchClassifier",
     "make_module",
 ]

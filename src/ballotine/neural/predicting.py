@@ -21,7 +21,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from ballotine.errors import ParameterError
-from ballotine.neural.order import pooled_first
+from ballotine.neural.layers import pooled_first
 
 TABLES, IMAGES, LARGE = 256, 64, 16
 """Rows at once: of tables, of images, and of what large networks take.

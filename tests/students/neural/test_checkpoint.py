@@ -22,7 +22,7 @@ from sklearn.base import clone
 from torch import nn
 
 from ballotine.errors import DivergedError, ParameterError, RunFolderError
-from ballotine.neural import RotateShift
+from ballotine.neural import RotateShift, SwapFeatures
 from ballotine.students import TrainingInterrupted
 from ballotine.students.neural import (
     VAT,
@@ -36,10 +36,9 @@ from ballotine.students.neural import (
     PatePlusPlus,
     SemiSupervisedGAN,
     Supervised,
-    SwapFeatures,
     checkpoint,
 )
-from ballotine.students.neural.identity import described
+from ballotine.students.neural.checkpoint import described
 from tests.students.neural.digits import METHODS, SHAPE, digits, student
 
 DATA = digits()

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from torch import nn
 
 from ballotine.models import load_model, save_model
-from ballotine.neural import RotateShift
+from ballotine.neural import RotateShift, StrongChange, SwapFeatures
 from ballotine.students import Student, fit_student, is_semi_supervised
 from ballotine.students.neural import (
     VAT,
@@ -25,9 +25,7 @@ from ballotine.students.neural import (
     PatePlus,
     PatePlusPlus,
     SemiSupervisedGAN,
-    StrongChange,
     Supervised,
-    SwapFeatures,
 )
 from tests.students.neural.digits import METHODS, ON_ANSWERS, SHAPE, digits, student
 

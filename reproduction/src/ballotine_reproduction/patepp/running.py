@@ -15,7 +15,7 @@ import numpy as np
 from ballotine.files import write_atomic
 from ballotine.progress import Advance, Silent
 from ballotine.students.neural import Epoch
-from ballotine.students.neural.cleansing import most_suspected
+from ballotine.students.neural.teaching import most_suspected
 from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
 from ballotine_reproduction.patepp.labelling import Answered, answered

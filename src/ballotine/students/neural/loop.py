@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 from ballotine.errors import DivergedError
 from ballotine.students.fitting import TrainingInterrupted
-from ballotine.students.neural.ema import averaged
-from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting, Rows
+from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting
 from ballotine.students.neural.pools import draw
-from ballotine.students.neural.snapshot import (
-    drawn,
-    learning,
-    packed,
-    put_back,
-    redraw,
-    unpacked,
-)
+from ballotine.students.neural.snapshot import capture, packed, restore, unpacked
+from ballotine.students.neural.teaching import Rows
 
 State = dict[str, torch.Tensor]
 History = dict[str, list[float]]
@@ -90,7 +84,7 @@ def run(
     training = _Training(learner, setting, stage, on_epoch)
     try:
         training.resume()
-        while training.done < setting.course.epochs:
+        while training.done < setting.schedule.epochs:
             training.go_on()
         training.finish()
     except KeyboardInterrupt:
@@ -98,7 +92,7 @@ def run(
         if not done and earlier is None:
             raise
         warnings.warn(
-            f"{stage} was interrupted after {done} of {setting.course.epochs} epochs; the best "
+            f"{stage} was interrupted after {done} of {setting.schedule.epochs} epochs; the best "
             "weights so far are kept",
             TrainingInterrupted,
             stacklevel=2,
@@ -127,8 +121,7 @@ class _Training:
     ) -> None:
         self._learner, self._setting, self._stage = learner, setting, stage
         self._on_epoch = on_epoch
-        ema = setting.course.ema
-        self._average = averaged(learner.nets, ema) if ema > 0 else None
+        self._average = averaged(learner.nets, setting.ema) if setting.ema > 0 else None
         self._best, self._finished = math.inf, False
         self._rows: list[Rows] = []
         self.outcome = Outcome()
@@ -145,10 +138,7 @@ class _Training:
         if kept is None:
             return
         self._finished = kept["finished"]
-        if self._finished:
-            redraw(kept, self._learner, self._setting.generator)
-        else:
-            put_back(kept, self._learner, self._setting.generator, self._average)
+        restore(kept, self._learner, self._average)
         self._best, self.outcome = kept["best"], Outcome(kept["state"], kept["history"])
         self._rows = unpacked(kept["rows"], self.done)
         for epoch in range(self.done):
@@ -177,8 +167,7 @@ class _Training:
     def _keep(self) -> None:
         if self._setting.checkpoint is None:
             return
-        place = self._learner, self._setting.generator
-        now = drawn(*place) if self._finished else learning(*place, self._average)
+        now = capture(self._learner, self._average, finished=self._finished)
         told = {
             "finished": self._finished,
             "best": self._best,
@@ -192,7 +181,7 @@ class _Training:
         if self._on_epoch is None:
             return
         numbers = {name: values[epoch] for name, values in self.outcome.history.items()}
-        epochs = self._setting.course.epochs
+        epochs = self._setting.schedule.epochs
         with torch.random.fork_rng():  # who listens does not change what is drawn next
             self._on_epoch(Epoch(epoch + 1, epochs, self._stage, numbers, self._rows[epoch]))
 
@@ -205,16 +194,16 @@ def _epoch(
     learner: Learner, setting: LearnerSetting, epoch: int, average: AveragedModel | None
 ) -> tuple[dict[str, float], Rows]:
     learner.nets.train()
-    learner.set_rate(setting.course.rate(epoch))
+    learner.set_rate(setting.schedule.rate(epoch))
     totals: dict[str, torch.Tensor] = {}
     seen = 0
-    for batch in draw(setting.pools, setting.course.batch, setting.generator, both=learner.both):
+    for batch in draw(setting.pools, setting.schedule.batch, setting.generator, both=learner.both):
         for name, loss in learner.step(batch, epoch).items():
             totals[name] = totals.get(name, 0) + loss.detach() * len(batch.places)
         if average is not None:
             average.update_parameters(learner.nets)
         seen += len(batch.places)
-    more, places = learner.end_epoch()
+    more, places = learner.teaching.end_epoch()
     numbers = {name: float(total) / seen for name, total in totals.items()}
     labelled = setting.pools.labelled.cpu().numpy()
     return {**numbers, **more}, {name: labelled[found] for name, found in places.items()}
@@ -228,6 +217,30 @@ def _check(
         return
     raise DivergedError(
         f"training diverged in epoch {epoch + 1}: a loss or a weight is not a number any more; "
-        f"use a learning rate below {setting.course.learning_rate:g}, and check that features "
+        f"use a learning rate below {setting.schedule.learning_rate:g}, and check that features "
         "are scaled to about 0 to 1"
     )
+
+
+def averaged(module: nn.Module, decay: float) -> AveragedModel:
+    """A copy to predict with, steadier than the last step: average ← d·average + (1 − d)·weight.
+
+    In the beginning d is smaller, (1 + t)/(10 + t) at step t, so that the average forgets the
+    random start within a few steps.
+
+    Args:
+        module: what learns.
+        decay: the largest d.
+    """
+
+    def follow(
+        averages: Sequence[torch.Tensor], current: Sequence[torch.Tensor], steps: torch.Tensor | int
+    ) -> None:
+        keep = min(decay, (1 + int(steps)) / (10 + int(steps)))
+        for average, value in zip(averages, current, strict=True):
+            if average.is_floating_point():
+                average.lerp_(value, 1 - keep)
+            else:
+                average.copy_(value)
+
+    return AveragedModel(module, multi_avg_fn=follow, use_buffers=True)

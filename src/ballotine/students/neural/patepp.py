@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.cleansing import most_suspected
 from ballotine.students.neural.gan import GanLearner
 from ballotine.students.neural.learner import Learner, LearnerSetting
 from ballotine.students.neural.loop import Outcome, run
-from ballotine.students.neural.selection import RAMP
-from ballotine.students.neural.teaching import Peers
+from ballotine.students.neural.teaching import RAMP, Peers, most_suspected
 
 
 class PatePlus(NeuralStudent):

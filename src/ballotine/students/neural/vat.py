@@ -61,13 +61,12 @@ class VatLearner(Learner):
     """Predictions must not change in the direction in which they would change most."""
 
     def __init__(self, setting: LearnerSetting, student: VAT) -> None:
-        net = setting.make_net()
-        super().__init__([net], [setting.course.adam(net.parameters())])
-        self._net, self._setting, self._student = net, setting, student
+        super().__init__(setting, [setting.make_net()])
+        self._net, self._student = self.nets[0], student
 
     def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
         """One step down the loss on answers, unsteadiness and indecision."""
-        setting, student, answered = self._setting, self._student, len(batch.places)
+        setting, student, answered = self.setting, self._student, len(batch.places)
         rows = setting.changed(batch.inputs)
         logits = self._net(rows)
         others = rows[answered:]
