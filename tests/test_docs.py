@@ -9,7 +9,7 @@ import shlex
 import sys
 import tomllib
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import entry_points
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 
 import ballotine
 from ballotine.cli import app
+from ballotine.cli.plugins import GROUP
 from ballotine.cli.reference import reference
 from ballotine.data import ColumnSchema, Schema
 from ballotine.ledger import Ledger
@@ -193,7 +194,7 @@ def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.skipif(
-    find_spec("ballotine_reproduction") is None,
+    not entry_points(group=GROUP),
     reason="the page shows the commands of ballotine-reproduction, which is not installed",
 )
 @pytest.mark.parametrize("width", ["40", "250"])

@@ -139,7 +139,7 @@ class NeuralStudent(NeuralClassifier):
         raise NotImplementedError
 
     def _learn(self, setting: LearnerSetting) -> Outcome:
-        return run(self._learner(setting), setting, self.on_epoch)
+        return run(self._learner(setting), self.on_epoch)
 
     def _training_name(self, seed: int, setting: LearnerSetting, net: nn.Module) -> bytes:
         given = self.get_params(deep=False)

@@ -10,6 +10,7 @@ from torch.nn import functional
 from ballotine.errors import ParameterError
 from ballotine.neural.augment import STRONG, Augment
 from ballotine.neural.layers import batch_norms
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend
 from ballotine.students.neural.losses import answer_losses, chances
@@ -93,7 +94,7 @@ class FixMatch(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         threshold: float = 0.95,
         unlabelled_weight: float = 1.0,

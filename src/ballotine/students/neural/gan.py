@@ -10,6 +10,7 @@ from torch import nn
 
 from ballotine.errors import ParameterError
 from ballotine.neural.layers import Split
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, untracked
 from ballotine.students.neural.losses import generated_loss, matching_loss, real_loss
@@ -149,7 +150,7 @@ class SemiSupervisedGAN(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         unlabelled_weight: float = 1.0,
         generator_width: int = 500,

@@ -13,7 +13,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from ballotine.errors import DivergedError
 from ballotine.students.fitting import TrainingInterrupted
-from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting
+from ballotine.students.neural.learner import CRITERION, Learner
 from ballotine.students.neural.pools import draw
 from ballotine.students.neural.snapshot import capture, packed, restore, unpacked
 from ballotine.students.neural.teaching import Rows
@@ -61,7 +61,6 @@ class Outcome:
 
 def run(
     learner: Learner,
-    setting: LearnerSetting,
     on_epoch: OnEpoch | None = None,
     stage: str = "training",
     earlier: Outcome | None = None,
@@ -76,12 +75,11 @@ def run(
 
     Args:
         learner: the method.
-        setting: what it was made from.
         on_epoch: is told about each epoch.
         stage: what to call this training.
         earlier: what an earlier stage gave, kept when this one does not finish an epoch.
     """
-    training = _Training(learner, setting, stage, on_epoch)
+    training, setting = _Training(learner, stage, on_epoch), learner.setting
     try:
         training.resume()
         while training.done < setting.schedule.epochs:
@@ -116,12 +114,11 @@ class _Training:
         outcome: what it gave so far.
     """
 
-    def __init__(
-        self, learner: Learner, setting: LearnerSetting, stage: str, on_epoch: OnEpoch | None
-    ) -> None:
-        self._learner, self._setting, self._stage = learner, setting, stage
-        self._on_epoch = on_epoch
-        self._average = averaged(learner.nets, setting.ema) if setting.ema > 0 else None
+    def __init__(self, learner: Learner, stage: str, on_epoch: OnEpoch | None) -> None:
+        self._learner, self._setting = learner, learner.setting
+        self._stage, self._on_epoch = stage, on_epoch
+        ema = learner.setting.ema
+        self._average = averaged(learner.nets, ema) if ema > 0 else None
         self._best, self._finished = math.inf, False
         self._rows: list[Rows] = []
         self.outcome = Outcome()
@@ -147,8 +144,8 @@ class _Training:
     def go_on(self) -> None:
         """One more epoch."""
         epoch, state, history = self.done, self.outcome.state, self.outcome.history
-        numbers, rows = _epoch(self._learner, self._setting, epoch, self._average)
-        _check(numbers, self._learner, self._setting, epoch)
+        numbers, rows = _epoch(self._learner, epoch, self._average)
+        _check(numbers, self._learner, epoch)
         if numbers[CRITERION] <= self._best:
             self._best, state = numbers[CRITERION], self._weights()
         self._rows.append(rows)
@@ -191,8 +188,9 @@ class _Training:
 
 
 def _epoch(
-    learner: Learner, setting: LearnerSetting, epoch: int, average: AveragedModel | None
+    learner: Learner, epoch: int, average: AveragedModel | None
 ) -> tuple[dict[str, float], Rows]:
+    setting = learner.setting
     learner.nets.train()
     learner.set_rate(setting.schedule.rate(epoch))
     totals: dict[str, torch.Tensor] = {}
@@ -209,15 +207,14 @@ def _epoch(
     return {**numbers, **more}, {name: labelled[found] for name, found in places.items()}
 
 
-def _check(
-    numbers: dict[str, float], learner: Learner, setting: LearnerSetting, epoch: int
-) -> None:
+def _check(numbers: dict[str, float], learner: Learner, epoch: int) -> None:
     finite = all(math.isfinite(value) for value in numbers.values())
     if finite and all(bool(torch.isfinite(w).all()) for w in learner.nets.parameters()):
         return
+    rate = learner.setting.schedule.learning_rate
     raise DivergedError(
         f"training diverged in epoch {epoch + 1}: a loss or a weight is not a number any more; "
-        f"use a learning rate below {setting.schedule.learning_rate:g}, and check that features "
+        f"use a learning rate below {rate:g}, and check that features "
         "are scaled to about 0 to 1"
     )
 

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from ballotine.errors import ParameterError
 from ballotine.neural.training import MISSING
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import chances, sharpened
@@ -113,7 +114,7 @@ class MixMatch(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         guesses: int = 2,
         temperature: float = 0.5,

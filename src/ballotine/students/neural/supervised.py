@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend
 from ballotine.students.neural.pools import Batch
@@ -50,7 +51,7 @@ class CoTeaching(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         noise_rate: float = 0.2,
         ramp: int = RAMP,

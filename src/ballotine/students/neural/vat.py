@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from ballotine.errors import ParameterError
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import answer_losses, chances, divergences
@@ -110,7 +111,7 @@ class VAT(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         epsilon: float = 1.0,
         rounds: int = 1,
