@@ -1,4 +1,4 @@
-"""What every network classifier is: its shape, its device, and weights that are plain arrays."""
+"""The base of network classifiers: input shape, device, and weights kept as plain arrays."""
 
 from __future__ import annotations
 

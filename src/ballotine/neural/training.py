@@ -16,10 +16,10 @@ from ballotine.neural.augment import Augment
 from ballotine.neural.layers import batch_norms
 
 MISSING = -1
-"""In targets with several labels: not known, and not learnt from."""
+"""In targets with several labels: not known, so not learnt from."""
 
 
-DIVERGED = "the loss is not a number any more; use a smaller learning rate or check the input"
+DIVERGED = "the loss is no longer a number; use a smaller learning rate or check the input"
 
 
 DECAYS = ("none", "linear", "cosine")
@@ -89,9 +89,9 @@ def train(
         inputs: all records, on the module's device.
         targets: class numbers, or rows of 0/1 with MISSING where a label is not known.
         schedule: how long and how fast.
-        generator: where the order of records comes from.
+        generator: draws the order of records.
         augment: changes every batch.
-        after_epoch: is told the epoch and its mean loss; False ends the training.
+        after_epoch: called with the epoch and its mean loss; False ends the training.
     """
     optimiser = schedule.make_optimiser(module)
     module.train()

@@ -1,4 +1,4 @@
-"""What every neural student is: a network classifier that may learn without answers."""
+"""The base of neural students: network classifiers that also learn from unanswered rows."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class NeuralStudent(NeuralClassifier):
         label_smoothing: the share of each answer that is spread over all classes.
         ema: predict with averaged weights that keep this share of themselves at each step;
             0 predicts with the last ones.
-        on_epoch: is told the number, losses and notable rows of each epoch; it is not saved.
-        checkpoint: a file for what is learnt so far; the same training, started again after
-            its process ended, goes on from there. It needs a seed, is removed when training
-            is finished, and is not saved with the student.
+        on_epoch: called after each epoch with an `Epoch`; it is not saved with the student.
+        checkpoint: a file for the progress of the training, which resumes from there when it
+            is started again after its process ended. It needs a seed, is removed when
+            training is finished, and is not saved with the student.
         shared: the parameters of `ballotine.neural.NeuralClassifier`.
     """
 
@@ -135,7 +135,7 @@ class NeuralStudent(NeuralClassifier):
         return np.where(np.isnan(self.constants_), result, self.constants_)
 
     def _learner(self, setting: LearnerSetting) -> Learner:
-        """The method at work."""
+        """The training method."""
         raise NotImplementedError
 
     def _learn(self, setting: LearnerSetting) -> Outcome:

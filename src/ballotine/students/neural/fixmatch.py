@@ -68,7 +68,7 @@ class FixMatchLearner(Learner):
     def _logits(
         self, weak: torch.Tensor, strong: torch.Tensor, answered: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        if batch_norms(self._net):  # all in one look, so that all share their statistics
+        if batch_norms(self._net):  # in one pass, so that all share their statistics
             together = self._net(torch.cat((weak, strong)))
             return together[: len(weak)], together[len(weak) :]
         with torch.no_grad():

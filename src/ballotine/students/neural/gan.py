@@ -57,7 +57,7 @@ class Generator(nn.Module):
         return rows.reshape(-1, *self.shape)
 
     def draw(self, count: int, generator: torch.Generator) -> torch.Tensor:
-        """So many made-up rows."""
+        """Draw this many made-up rows."""
         noise = torch.rand((count, self.noise), generator=generator)
         made: torch.Tensor = self(noise.to(self.low.device))
         return made
@@ -66,7 +66,7 @@ class Generator(nn.Module):
 class GanLearner(Learner):
     """Discriminators and one generator, which matches the mean features of them all.
 
-    All take their step from the same look at the batch: the generator's gradient goes through
+    All take their step from the same pass over the batch: the generator's gradient goes through
     the discriminators as they were before their step, so that nothing is computed twice.
     """
 

@@ -1,4 +1,4 @@
-"""What all methods share: networks, optimisers, and one step at a time."""
+"""What all training methods share: networks, optimisers, and steps."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ CRITERION = "labelled"
 
 @dataclass(frozen=True)
 class LearnerSetting:
-    """What a method is given.
+    """What a training method is given.
 
     Attributes:
         pools: the rows.
         schedule: how long and how fast it learns.
-        generator: where random numbers come from.
+        generator: draws random numbers.
         make_net: a new network, on the device.
         augment: changes rows at random.
         smoothing: the share of a label that is spread over all classes.
         ema: how much of its average a weight keeps at each step; 0 averages nothing.
         multilabel: whether there are several labels per row.
-        checkpoint: where it is kept how far the training is.
+        checkpoint: where progress is saved.
     """
 
     pools: Pools
@@ -55,7 +55,7 @@ class LearnerSetting:
 
 
 class Learner(ABC):
-    """One method at work.
+    """A training method: networks that learn step by step.
 
     Args:
         setting: what it is given.
@@ -101,13 +101,13 @@ def descend(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
 
 @contextmanager
 def untracked(module: nn.Module, *, dropout: bool = True) -> Iterator[None]:
-    """A look at rows that must not enter batch norm's running statistics.
+    """Leave batch norm's running statistics as they are during a forward pass.
 
-    They are what predictions rest on, and rows that were generated or perturbed do not belong.
+    Predictions rest on these statistics; generated and perturbed rows do not belong in them.
 
     Args:
-        module: a network while it trains.
-        dropout: False switches it off, for what compares two looks at the same rows.
+        module: a network in training mode.
+        dropout: False switches it off, for comparing two passes over the same rows.
     """
     norms = batch_norms(module)
     drops = [m for m in module.modules() if isinstance(m, nn.modules.dropout._DropoutNd)]

@@ -24,14 +24,14 @@ History = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is told after each epoch.
+    """What ``on_epoch`` receives after each epoch.
 
     Attributes:
         number: from 1.
         of: how many there will be.
         stage: what is being done, for methods with several stages.
         losses: mean losses, and other numbers the method counts.
-        rows: rows of ``X`` worth telling, such as those the peers disagreed on.
+        rows: notable rows of ``X``, such as those the peers disagreed on.
     """
 
     number: int
@@ -46,12 +46,12 @@ OnEpoch = Callable[[Epoch], None]
 
 @dataclass
 class Outcome:
-    """What training gave.
+    """The result of a training.
 
     Attributes:
         state: the weights to predict with.
         history: numbers by name, one per epoch.
-        interrupted: whether it was ended before its time.
+        interrupted: whether it was stopped early.
     """
 
     state: State = field(default_factory=dict)
@@ -67,17 +67,17 @@ def run(
 ) -> Outcome:
     """Train to the end; when interrupted, keep the best epoch's weights.
 
-    With a checkpoint it goes on after the last epoch that was kept. Who listens is told of the
-    earlier ones again, so that curves are whole.
+    With a checkpoint it resumes after the last saved epoch; ``on_epoch`` receives the earlier
+    epochs again, so that curves are complete.
 
     The best epoch is the one with the lowest mean loss on the answers. That is a public
-    number; private records would be a better judge, and must not be asked.
+    number; private records would be a better criterion, but must not be used.
 
     Args:
-        learner: the method.
-        on_epoch: is told about each epoch.
+        learner: the training method.
+        on_epoch: called after each epoch.
         stage: what to call this training.
-        earlier: what an earlier stage gave, kept when this one does not finish an epoch.
+        earlier: the result of an earlier stage, returned if this one finishes no epoch.
     """
     training, setting = _Training(learner, stage, on_epoch), learner.setting
     try:
@@ -108,10 +108,10 @@ def run(
 
 
 class _Training:
-    """One stage on its way.
+    """One stage in progress.
 
     Attributes:
-        outcome: what it gave so far.
+        outcome: the result so far.
     """
 
     def __init__(self, learner: Learner, stage: str, on_epoch: OnEpoch | None) -> None:
@@ -129,7 +129,7 @@ class _Training:
         return len(self.outcome.history.get(CRITERION, ()))
 
     def resume(self) -> None:
-        """Go back to where an earlier process was, if one was here."""
+        """Resume from the checkpoint, if there is one."""
         checkpoint = self._setting.checkpoint
         kept = None if checkpoint is None else checkpoint.of(self._stage)
         if kept is None:
@@ -155,7 +155,7 @@ class _Training:
         self._tell(epoch)
 
     def finish(self) -> None:
-        """The last weights are the ones to predict with."""
+        """Take the last weights to predict with."""
         if not self._finished:
             self.outcome.state = self._weights()
             self._finished = True
@@ -179,7 +179,7 @@ class _Training:
             return
         numbers = {name: values[epoch] for name, values in self.outcome.history.items()}
         epochs = self._setting.schedule.epochs
-        with torch.random.fork_rng():  # who listens does not change what is drawn next
+        with torch.random.fork_rng():  # a listener must not change what is drawn next
             self._on_epoch(Epoch(epoch + 1, epochs, self._stage, numbers, self._rows[epoch]))
 
     def _weights(self) -> State:
@@ -213,7 +213,7 @@ def _check(numbers: dict[str, float], learner: Learner, epoch: int) -> None:
         return
     rate = learner.setting.schedule.learning_rate
     raise DivergedError(
-        f"training diverged in epoch {epoch + 1}: a loss or a weight is not a number any more; "
+        f"training diverged in epoch {epoch + 1}: a loss or a weight is no longer a number; "
         f"use a learning rate below {rate:g}, and check that features "
         "are scaled to about 0 to 1"
     )

@@ -1,4 +1,4 @@
-"""What a training needs to go on later as if it had never stopped."""
+"""The state that a training needs to resume as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ballotine.students.neural.teaching import Rows
 
 
 def capture(learner: Learner, average: AveragedModel | None, *, finished: bool = False) -> Record:
-    """A copy of everything that learns and of where random numbers come from.
+    """A copy of everything that learns, and of the state of all random number generators.
 
     Args:
         learner: after an epoch.
@@ -41,12 +41,12 @@ def capture(learner: Learner, average: AveragedModel | None, *, finished: bool =
 
 
 def restore(kept: Record, learner: Learner, average: AveragedModel | None) -> None:
-    """Make what learns, its average and all sources of random numbers what they were."""
+    """Put back what `capture` copied."""
     if "modules" in kept:
         for module, state in zip(learner.modules, kept["modules"], strict=True):
             module.load_state_dict(state)
         for optimiser, state in zip(learner.optimisers, kept["optimisers"], strict=True):
-            optimiser.load_state_dict(deepcopy(state))  # it would go on with these very tensors
+            optimiser.load_state_dict(deepcopy(state))  # it would change these very tensors
         if average is not None:
             average.load_state_dict(kept["average"])
     learner.teaching.recount({name: np.array(c.numpy()) for name, c in kept["counts"].items()})
@@ -57,7 +57,7 @@ def restore(kept: Record, learner: Learner, average: AveragedModel | None) -> No
 
 
 def packed(rows: list[Rows]) -> dict[str, Any]:
-    """The notable rows of all epochs, as two tensors a name instead of one an epoch."""
+    """The notable rows of all epochs, as two tensors per name instead of one per epoch."""
     names = rows[0] if rows else {}
     return {
         name: {

@@ -79,11 +79,11 @@ class Suspicion:
         self._marked: BoolArray = np.zeros(answers, dtype=np.bool_)
 
     def mark(self, places: IntArray) -> None:
-        """These were suspicious in this epoch; a place that is met twice counts once."""
+        """Mark places as suspicious in this epoch; marking one twice counts once."""
         self._marked[places] = True
 
     def end_epoch(self) -> IntArray:
-        """Close an epoch; its suspicious places."""
+        """End an epoch and return its suspicious places."""
         suspected = np.flatnonzero(self._marked).astype(np.int64)
         self.counts = self._decay * self.counts + self._marked
         self._marked[:] = False
@@ -131,7 +131,7 @@ class Teaching(ABC):
         """The lesson of a batch, from each network's logits of the answered rows."""
 
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Numbers of the epoch, and places in the labelled pool worth telling."""
+        """Numbers of the epoch, and notable places in the labelled pool."""
         return {}, {}
 
     def counts(self) -> Counts:
@@ -139,7 +139,7 @@ class Teaching(ABC):
         return {}
 
     def recount(self, counts: Counts) -> None:  # noqa: B027 - most rules count nothing
-        """Go on with counts of an earlier time."""
+        """Continue from earlier counts."""
 
 
 class Alone(Teaching):
@@ -220,11 +220,11 @@ class Peers(Teaching):
         return numbers, {"disagreed": disagreed, "suspected": suspected}
 
     def counts(self) -> Counts:
-        """How suspicious each answer is; all else begins anew with each epoch."""
+        """How suspicious each answer is; everything else starts afresh each epoch."""
         return {"suspicion": self.suspicion.counts}
 
     def recount(self, counts: Counts) -> None:
-        """Suspicions of an earlier time."""
+        """Continue from earlier counts."""
         self.suspicion.counts = counts["suspicion"]
 
     def _watch(self, batch: Batch, guesses: list[torch.Tensor], disagreed: torch.Tensor) -> None:
