@@ -63,7 +63,7 @@ $(VENV)/.dev: reproduction/pyproject.toml $(VENV)/.core
 	$(BIN)/$(INSTALL) constraints.txt --editable '.[neural]' --editable reproduction --group test --group lint
 	touch $@
 
-$(VENV)/.docs: $(VENV)/.dev
+$(VENV)/.docs: $(VENV)/.core
 	$(BIN)/$(INSTALL) constraints.txt --group docs
 	touch $@
 

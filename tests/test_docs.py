@@ -9,7 +9,6 @@ import shlex
 import sys
 import tomllib
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +21,6 @@ from typer.testing import CliRunner
 
 import ballotine
 from ballotine.cli import app
-from ballotine.cli.plugins import GROUP
 from ballotine.cli.reference import reference
 from ballotine.data import ColumnSchema, Schema
 from ballotine.ledger import Ledger
@@ -193,10 +191,6 @@ def test_the_numbers_of_a_page(name: str, count: int, capsys: pytest.CaptureFixt
         assert capsys.readouterr().out == expected
 
 
-@pytest.mark.skipif(
-    not entry_points(group=GROUP),
-    reason="the page shows the commands of ballotine-reproduction, which is not installed",
-)
 @pytest.mark.parametrize("width", ["40", "250"])
 def test_the_command_line_page_is_generated(width: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for variable in ("COLUMNS", "TERMINAL_WIDTH"):
