@@ -19,7 +19,6 @@ CORE = (
     "ballotine.ledger",
     "ballotine.oracle",
     "ballotine.pipeline",
-    "ballotine.pipeline.together",
     "ballotine.report",
     "ballotine.students",
     "ballotine.teachers",
