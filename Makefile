@@ -4,6 +4,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := .venv-core
 EXTRAS := .venv-extras
 COUNT ?= 100000
 SEED ?= 0
@@ -11,7 +12,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --constrain
 
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: run test test-papers fuzz lint bench docs docs-serve test-extras clean
+.PHONY: run test test-core test-papers fuzz lint bench docs docs-serve test-extras clean
 
 run: $(VENV)/.core          ## the main job, on data that ships with scikit-learn
 	$(BIN)/ballotine run
@@ -22,6 +23,9 @@ test: $(VENV)/.dev          ## everything that must hold: style, types, layers, 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-core: $(CORE)/.ready   ## the suite without torch and without the papers' package
+	$(CORE)/bin/python -m pytest -n 2 --dist worksteal tests
 
 fuzz: $(VENV)/.dev          ## spoilt files and odd options: make fuzz COUNT=100000 SEED=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --count $(COUNT) --seed $(SEED)
@@ -57,11 +61,17 @@ $(VENV)/.core: pyproject.toml constraints.txt $(VENV)/.pip
 	touch $@
 
 $(VENV)/.dev: reproduction/pyproject.toml $(VENV)/.core
-	$(BIN)/$(INSTALL) constraints.txt --editable . --editable reproduction --group test --group lint
+	$(BIN)/$(INSTALL) constraints.txt --editable '.[neural]' --editable reproduction --group test --group lint
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.core
 	$(BIN)/$(INSTALL) constraints.txt --group docs
+	touch $@
+
+$(CORE)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(CORE)
+	$(CORE)/bin/$(INSTALL) constraints.txt --upgrade pip
+	$(CORE)/bin/$(INSTALL) constraints.txt --editable . --group test
 	touch $@
 
 # The multi-party engine will need NumPy 1.26 (and so an older Arrow): the optional parts are
@@ -70,8 +80,8 @@ $(EXTRAS)/.ready: pyproject.toml constraints.txt constraints-numpy1.txt
 	$(PYTHON) -m venv $(EXTRAS)
 	(grep -vE '^(numpy|pandas|pyarrow)==' constraints.txt; cat constraints-numpy1.txt) > $(EXTRAS)/constraints.txt
 	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --upgrade pip
-	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[pld,ray]' --editable 'reproduction[dpsgd]' --group test
+	$(EXTRAS)/bin/$(INSTALL) $(EXTRAS)/constraints.txt --editable '.[neural,pld,ray]' --editable 'reproduction[dpsgd]' --group test
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(EXTRAS) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) $(CORE) $(EXTRAS) site .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

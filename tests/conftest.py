@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,6 +38,46 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("any machine")
+
+
+NEEDS_TORCH = (
+    "features",
+    "neural",
+    "pipeline/test_together.py",
+    "students/neural",
+    "students/test_trained.py",
+    "teachers/test_engine_ray.py",
+    "teachers/ttac",
+)
+"""Files and folders that are skipped as a whole where torch is not installed.
+
+A single test of another file is marked ``neural`` and imports what it needs itself.
+"""
+WITHOUT_TORCH = "needs torch: pip install 'ballotine[neural]'"
+
+
+class SkippedModule(pytest.Module):
+    """A module that is reported as skipped without being imported."""
+
+    def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
+        pytest.skip(WITHOUT_TORCH, allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(
+    module_path: Path, parent: pytest.Collector
+) -> pytest.Module | None:
+    """Skip the modules that cannot be imported without torch."""
+    here = Path(__file__).parent
+    if find_spec("torch") or not any(module_path.is_relative_to(here / p) for p in NEEDS_TORCH):
+        return None
+    skipped: pytest.Module = SkippedModule.from_parent(parent, path=module_path)
+    return skipped
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip the tests that are marked ``neural`` likewise."""
+    if item.get_closest_marker("neural") and find_spec("torch") is None:
+        pytest.skip(WITHOUT_TORCH)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ import torch
 from sklearn.dummy import DummyClassifier
 
 from ballotine.students.neural import Epoch, PatePlus, PatePlusPlus
-from ballotine.students.neural.cleansing import most_suspected
+from ballotine.students.neural.teaching import most_suspected
 from ballotine.types import ABSTAIN
 from ballotine_reproduction.experiment import Setting
 from ballotine_reproduction.images import load_digits

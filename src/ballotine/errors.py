@@ -24,6 +24,16 @@ class RunFileError(ParameterError):
     """A run file does not parse, has an unknown key or a value of the wrong kind."""
 
 
+class MissingExtraError(ParameterError, ImportError):
+    """What was asked for needs an optional dependency that is not installed."""
+
+
+class DivergedError(BallotineError):
+    """Training ended in numbers that are not finite."""
+
+    exit_code = 2
+
+
 class DataError(BallotineError, ValueError):
     """The data cannot be used as given: shapes, NaN, missing columns, too few records."""
 

@@ -11,7 +11,7 @@ from typing import Any
 from sklearn.base import clone
 
 from ballotine.archives import check_archive
-from ballotine.errors import RunFolderError
+from ballotine.errors import MissingExtraError, RunFolderError
 from ballotine.files import produce_atomic
 from ballotine.text import printable
 
@@ -20,8 +20,8 @@ TRUSTED = frozenset(
         "ballotine.features.patches.PatchFeatures",
         "ballotine.neural.adapter.TorchClassifier",
         "ballotine.neural.augment.RotateShift",
-        "ballotine.students.neural.augment.StrongChange",
-        "ballotine.students.neural.augment.SwapFeatures",
+        "ballotine.neural.augment.StrongChange",
+        "ballotine.neural.augment.SwapFeatures",
         "ballotine.students.neural.fixmatch.FixMatch",
         "ballotine.students.neural.gan.SemiSupervisedGAN",
         "ballotine.students.neural.mixmatch.MixMatch",
@@ -115,9 +115,11 @@ def _unknown_types(path: Path, content: bytes) -> list[str]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """A damaged or forged file can fail anywhere in the loader, so every error is the file's."""
+    """A damaged or forged file can fail anywhere in the loader, so other errors are the file's."""
     try:
         yield
+    except MissingExtraError:
+        raise
     except OSError as problem:
         raise RunFolderError(
             f"{path} cannot be read as a model: {problem.strerror or type(problem).__name__}"

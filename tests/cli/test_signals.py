@@ -195,6 +195,7 @@ def test_votes_end_in_order_and_the_ledger_is_whole(
     assert verified.returncode == 0, verified.stderr
 
 
+@pytest.mark.neural
 def test_sigterm_does_not_cut_a_students_training_short(
     table: Path, start: Start, ballotine: Command
 ) -> None:

@@ -42,6 +42,7 @@ def with_student(table: Path, kind: str, options: str) -> None:
     )
 
 
+@pytest.mark.neural
 def test_ctrl_c_in_a_students_training_ends_the_run_well(table: Path) -> None:
     """A real process and a real SIGINT: the best weights so far are released."""
     (table / "marked.py").write_text(MARKED)
@@ -73,6 +74,7 @@ def test_ctrl_c_in_a_students_training_ends_the_run_well(table: Path) -> None:
     assert (out / "student.skops").is_file()
 
 
+@pytest.mark.neural
 def test_a_loss_that_is_no_number_is_one_sentence_of_advice(
     ballotine: Command, table: Path
 ) -> None:

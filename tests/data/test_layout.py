@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from torch import nn
 
 from ballotine.data import DataSpec, load
 from ballotine.data.identity import records_of
@@ -15,8 +14,6 @@ from ballotine.data.named.readers import Part, Raw, read_cifar_package, read_ima
 from ballotine.data.named.registry import entry, registry
 from ballotine.data.named.routes import RawSet
 from ballotine.data.named.sets import get
-from ballotine.features import PatchFeatures
-from ballotine.neural import TorchClassifier
 from ballotine.pipeline.features import make_features
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Silent
@@ -61,8 +58,13 @@ def test_three_sets_have_colours() -> None:
     assert COLOUR == ["cifar10", "svhn", "voc2007"]
 
 
+@pytest.mark.neural
 @pytest.mark.parametrize("name", COLOUR)
 def test_a_network_sees_the_picture(name, monkeypatch):
+    from torch import nn
+
+    from ballotine.neural import TorchClassifier
+
     monkeypatch.setattr(named, "find", lambda *_: found(raw_pictures(name)))
     data = get(name)
     shape = data.entry.image_shape
@@ -128,7 +130,10 @@ def test_records_are_recognised_by_the_published_rows(monkeypatch):
     assert data.fingerprint(b"salt") == records_of(published, names).fingerprint(b"salt")
 
 
+@pytest.mark.neural
 def test_patches_of_a_run_take_the_shape_of_the_set(monkeypatch):
+    from ballotine.features import PatchFeatures
+
     draw = np.random.default_rng(0)
     raw = Raw(
         Part(draw.integers(0, 256, (20, 3072)).astype(np.uint8), np.arange(20) % 10),

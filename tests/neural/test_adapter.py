@@ -12,9 +12,9 @@ import torch
 from sklearn.base import clone
 from torch import nn
 
-from ballotine.errors import DataError, ParameterError
+from ballotine.errors import DataError, DivergedError, ParameterError
 from ballotine.models import load_model, save_model
-from ballotine.neural import DivergedError, RotateShift, TorchClassifier
+from ballotine.neural import RotateShift, TorchClassifier
 from ballotine.teachers.train import ONE_CLASS, TeacherShare, train_teacher
 from tests.neural.images import SHAPE, bars
 

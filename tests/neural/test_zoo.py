@@ -11,7 +11,7 @@ from torch import nn
 
 from ballotine.errors import ParameterError
 from ballotine.neural import AUGMENTATIONS, ZOO, RotateShift, make_module
-from ballotine.neural.order import HalvingPool, pooled_first
+from ballotine.neural.layers import HalvingPool, pooled_first
 from ballotine.neural.predicting import logits_of
 from ballotine.neural.training import batches
 

@@ -14,8 +14,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ballotine import Student
+from ballotine.errors import DivergedError
 from ballotine.ledger import Ledger
-from ballotine.neural import DivergedError
 from ballotine.pipeline import Run, RunFile, RunFolder, RunResult, create_folder, open_folder
 from ballotine.progress import Advance
 from ballotine.report import build_card, write_card
@@ -110,6 +110,7 @@ def several(tmp_path: Path, kind: str, options: str) -> tuple[RunFile, RunFolder
     )
 
 
+@pytest.mark.neural
 def test_epochs_losses_and_forgotten_answers_are_shown(tmp_path: Path) -> None:
     seen = Seen()
     options = "epochs = 3, batch = 40, removed_share = 0.1"
@@ -160,6 +161,7 @@ def test_a_model_without_epochs_is_shown_as_before(tmp_path: Path) -> None:
     assert "Losses" not in result.folder.report.read_text() + result.folder.card_text.read_text()
 
 
+@pytest.mark.neural
 def test_an_interrupted_student_is_released_and_the_card_says_so(tmp_path: Path) -> None:
     options = "epochs = 8, batch = 40, decay = 'none'"
     settings, folder = new(tmp_path, "gan", options)
@@ -191,6 +193,7 @@ def test_an_interrupted_student_is_released_and_the_card_says_so(tmp_path: Path)
     assert ended.account.epsilon == result.account.epsilon
 
 
+@pytest.mark.neural
 def test_an_interruption_before_the_first_epoch_can_be_resumed(tmp_path: Path) -> None:
     settings, folder = new(tmp_path, "gan", "epochs = 2, batch = 40")
 
@@ -210,6 +213,7 @@ def test_an_interruption_before_the_first_epoch_can_be_resumed(tmp_path: Path) -
     assert card["student"]["training"][0]["epochs"] == 2
 
 
+@pytest.mark.neural
 def test_a_student_that_diverges_loses_no_answer(tmp_path: Path) -> None:
     settings, folder = new(tmp_path, "gan", "epochs = 5, learning_rate = 1e30")
     with pytest.raises(DivergedError, match="learning rate below 1e\\+30") as problem:
@@ -232,6 +236,7 @@ def test_a_student_that_diverges_loses_no_answer(tmp_path: Path) -> None:
     assert card["student"]["training"][0]["epochs"] == 5
 
 
+@pytest.mark.neural
 def test_one_network_of_several_labels_has_curves(tmp_path: Path) -> None:
     seen = Seen(stop=3)
     result, card = finish(*several(tmp_path, "mixmatch", "epochs = 4, batch = 40"), seen)
@@ -244,6 +249,7 @@ def test_one_network_of_several_labels_has_curves(tmp_path: Path) -> None:
     assert "losses" in draw(card)
 
 
+@pytest.mark.neural
 def test_a_network_for_each_label_is_counted_by_labels(tmp_path: Path) -> None:
     seen = Seen()
     options = "epochs = 3, batch = 40, removed_share = 0.1"
@@ -263,6 +269,7 @@ def test_a_network_for_each_label_is_counted_by_labels(tmp_path: Path) -> None:
     assert f"were left out in the end: {number}." in text
 
 
+@pytest.mark.neural
 def test_an_interruption_ends_one_label_and_names_it(tmp_path: Path) -> None:
     class Once(Seen):
         def tell(self, text: str) -> None:
@@ -279,6 +286,7 @@ def test_an_interruption_ends_one_label_and_names_it(tmp_path: Path) -> None:
     assert (seen.students(), second["removed"]) == ([(2, 2)], None)
 
 
+@pytest.mark.neural
 def test_who_watches_leaves_no_trace(tmp_path: Path) -> None:
     """The same student as without anybody watching, and nobody in it."""
     result, _ = finish(*several(tmp_path, "co-teaching", "epochs = 2, batch = 40"), Seen())

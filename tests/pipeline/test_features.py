@@ -65,6 +65,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunResult
     return run(tmp_path_factory.mktemp("patches"), PATCHES)
 
 
+@pytest.mark.neural
 def test_the_released_student_takes_rows_as_they_are(done: tuple[RunFolder, RunResult]) -> None:
     folder, result = done
     student = Student.load(folder.student)
@@ -76,6 +77,7 @@ def test_the_released_student_takes_rows_as_they_are(done: tuple[RunFolder, RunR
     assert right > 0.8
 
 
+@pytest.mark.neural
 def test_features_follow_from_public_rows_alone(done: tuple[RunFolder, RunResult]) -> None:
     from ballotine.features import PatchFeatures
 
@@ -88,6 +90,7 @@ def test_features_follow_from_public_rows_alone(done: tuple[RunFolder, RunResult
     np.testing.assert_allclose(features.transform(rows), again.transform(rows), atol=1e-6)
 
 
+@pytest.mark.neural
 def test_card_and_report_say_what_was_seen(done: tuple[RunFolder, RunResult]) -> None:
     folder, result = done
     write_card(folder, build_card(result))
@@ -108,7 +111,9 @@ def test_any_transformer_will_do_and_none_changes_nothing(tmp_path: Path) -> Non
     assert result.evaluation.accuracy > 0.8
 
 
-@pytest.mark.parametrize("student", ["logistic-regression", "vat"])
+@pytest.mark.parametrize(
+    "student", ["logistic-regression", pytest.param("vat", marks=pytest.mark.neural)]
+)
 def test_several_labels_are_seen_through_features_too(tmp_path: Path, student: str) -> None:
     X, y = load_digits(return_X_y=True)
     labels = np.stack([y % 2 == 0, y > 4], axis=1).astype(int)
@@ -134,6 +139,7 @@ def test_several_labels_are_seen_through_features_too(tmp_path: Path, student: s
     assert bool(trainings(again)) == (student == "vat")
 
 
+@pytest.mark.neural
 def test_other_eyes_are_other_queries_in_a_shared_ledger(tmp_path: Path) -> None:
     ledger = f'ledger = "{tmp_path}/shared.sqlite"'
     run(tmp_path, "", "plain", ledger)
@@ -169,6 +175,7 @@ def test_rows_must_be_seen_one_by_one_and_not_repeated(
         run(tmp_path, f'kind = "{__name__}.{kind}"')
 
 
+@pytest.mark.neural
 def test_other_public_rows_are_other_eyes(done: tuple[RunFolder, RunResult]) -> None:
     _, result = done
     section, dataset = result.settings.features, result.dataset
@@ -178,6 +185,7 @@ def test_other_public_rows_are_other_eyes(done: tuple[RunFolder, RunResult]) -> 
     assert here.name(b"ensemble") == make_features(section, dataset, Silent()).name(b"ensemble")
 
 
+@pytest.mark.neural
 def test_a_resumed_run_takes_up_what_it_has(done: tuple[RunFolder, RunResult]) -> None:
     folder, result = done
     with Ledger.existing(folder.ledger) as book:
@@ -194,9 +202,19 @@ def test_a_resumed_run_takes_up_what_it_has(done: tuple[RunFolder, RunResult]) -
     [
         ('kind = "pathces"', RunFileError, "unknown transformer"),
         ('kind = "sklearn.svm.SVC"', RunFileError, "not a scikit-learn transformer"),
-        ('kind = "patches"\noptions = { patches = 5 }', RunFileError, "no such parameter"),
+        pytest.param(
+            'kind = "patches"\noptions = { patches = 5 }',
+            RunFileError,
+            "no such parameter",
+            marks=pytest.mark.neural,
+        ),
         ("options = { patch = 5 }", RunFileError, "need a kind"),
-        ('kind = "patches"\noptions = { patch = 3, shape = [1, 9, 9] }', DataError, "64 values"),
+        pytest.param(
+            'kind = "patches"\noptions = { patch = 3, shape = [1, 9, 9] }',
+            DataError,
+            "64 values",
+            marks=pytest.mark.neural,
+        ),
     ],
 )
 def test_mistakes_are_named(

@@ -13,6 +13,8 @@ import sys
 from itertools import count
 from pathlib import Path
 
+import pytest
+
 from ballotine.pipeline import RunFile, create_folder, open_folder
 from tests.killing.witness import Clock
 
@@ -21,6 +23,7 @@ KILLS = 18
 SCENARIOS = ("run-rounds", "vote-vanishing", "vote-two-at-once", "run-weighting", "vote-fixed")
 
 
+@pytest.mark.neural
 def test_killed_commands_lose_nothing_and_always_finish() -> None:
     done = subprocess.run(
         [

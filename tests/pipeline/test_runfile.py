@@ -129,6 +129,7 @@ def test_estimators_are_checked(kind: str, options: dict[str, object], expected:
         make_estimator(kind, options, "teachers")
 
 
+@pytest.mark.neural
 def test_the_student_follows_from_the_kind_of_data() -> None:
     section = StudentSection()
     assert section.resolve(several=False, patches=False) == ("spreading", {})

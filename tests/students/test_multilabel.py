@@ -18,7 +18,6 @@ from ballotine.students import (
     label_score,
     unanswered,
 )
-from ballotine.students.neural import Supervised
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 2))
@@ -90,7 +89,10 @@ def test_a_score_is_the_mean_over_labels_of_what_is_known() -> None:
         label_score(predicted, np.full((4, 2), -1))
 
 
+@pytest.mark.neural
 def test_one_network_learns_all_labels_and_leaves_out_what_was_not_answered() -> None:
+    from ballotine.students.neural import Supervised
+
     draw = np.random.default_rng(3)
     X = draw.normal(size=(200, 4))
     truth = (X[:, :2] > 0).astype(np.int64)

@@ -9,12 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from sklearn.datasets import make_blobs
 from sklearn.linear_model import LogisticRegression
 
 from ballotine.data.partition import random_partition
-from ballotine.neural import TorchClassifier
 from ballotine.teachers import Ensemble, LocalEngine, TeacherStore, Trainer
 from ballotine.teachers.ensemble import KeptTeacher
 from ballotine.teachers.shared import Shared
@@ -79,7 +77,10 @@ def test_no_worker_has_a_copy_of_the_data() -> None:
         assert shared - before[process][1] > megabytes / 2
 
 
+@pytest.mark.neural
 def test_one_process_has_one_thread_too_and_gives_the_others_back() -> None:
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(2)
     try:
@@ -102,23 +103,28 @@ def test_a_shared_value_is_small_on_its_way_and_whole_on_arrival() -> None:
         assert shared.value is value
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [LogisticRegression(), TorchClassifier(epochs=3)],
-    ids=["scikit-learn", "torch"],
-)
-def test_one_process_and_several_train_the_same_teachers(estimator: object) -> None:
-    ensembles = [trained(estimator, jobs) for jobs in (1, 2)]
+def test_one_process_and_several_train_the_same_teachers() -> None:
+    ballots = [trained(LogisticRegression(), jobs).ballots(X) for jobs in (1, 2)]
+    assert np.array_equal(ballots[0], ballots[1])
+
+
+@pytest.mark.neural
+def test_one_process_and_several_train_the_same_networks() -> None:
+    from ballotine.neural import TorchClassifier
+
+    ensembles = [trained(TorchClassifier(epochs=3), jobs) for jobs in (1, 2)]
     ballots = [ensemble.ballots(X) for ensemble in ensembles]
     assert np.array_equal(ballots[0], ballots[1])
-    if isinstance(estimator, TorchClassifier):
-        states = [[teacher.model.state_ for teacher in e.teachers] for e in ensembles]
-        for here, there in zip(*states, strict=True):
-            assert all(np.array_equal(here[name], there[name]) for name in here)
+    states = [[teacher.model.state_ for teacher in e.teachers] for e in ensembles]
+    for here, there in zip(*states, strict=True):
+        assert all(np.array_equal(here[name], there[name]) for name in here)
 
 
+@pytest.mark.neural
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_teachers_of_a_store_stay_on_disk(tmp_path: Path, jobs: int) -> None:
+    from ballotine.neural import TorchClassifier
+
     ensemble = trained(TorchClassifier(epochs=2), jobs, TeacherStore(tmp_path))
     assert all(isinstance(teacher, KeptTeacher) for teacher in ensemble.teachers)
     in_memory = trained(TorchClassifier(epochs=2), 1)

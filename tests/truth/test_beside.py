@@ -12,7 +12,6 @@ import pytest
 
 from ballotine.ledger import Binding, Ledger
 from ballotine.noise import SeededNoise
-from ballotine.teachers.ttac import PrivateRounds
 from ballotine.types import ABSTAIN
 from ballotine.voting import (
     CastBallots,
@@ -73,6 +72,8 @@ def with_a_student(path: Path) -> tuple[float, float]:
 
 def with_rounds(path: Path) -> tuple[float, float]:
     """The same of teachers that learn together in private rounds, and then vote."""
+    from ballotine.teachers.ttac import PrivateRounds
+
     record, mechanism = Record(), GNMax(4.0)
     with Ledger.open(path, rules_of(mechanism).promise()) as ledger:
         for name in ENSEMBLES:
@@ -103,7 +104,10 @@ def test_a_student_that_asks_pays_for_every_check_and_answer(
     assert true > printed, "the harness can fail"
 
 
+@pytest.mark.neural
 def test_private_rounds_and_votes_add_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from ballotine.teachers.ttac import PrivateRounds
+
     printed, true = with_rounds(tmp_path / "ledger.sqlite")
     assert 0.9 * printed < true <= printed
     whole = PrivateRounds.binding

@@ -2,9 +2,9 @@
 
 Matrix products are added up in an order that depends on how many rows there are, on where a row
 begins in memory and on how many threads share the work, and rounding depends on that order. A
-ballot near a tie could then turn with the company a row is in. Here every product has the same
-size, every row begins at a full vector of the processor, and one thread works on it: the same
-row gives the same bits, on the same machine, alone or among a million.
+ballot near a tie could then depend on which rows are predicted together. Here every product has
+the same size, every row is aligned to the processor's vectors, and one thread works on it: on one
+machine, the same row gives the same bits, alone or among a million.
 """
 
 from __future__ import annotations
@@ -21,17 +21,16 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from ballotine.errors import ParameterError
-from ballotine.neural.order import pooled_first
+from ballotine.neural.layers import pooled_first
 
 TABLES, IMAGES, LARGE = 256, 64, 16
 """Rows at once: of tables, of images, and of what large networks take.
 
-It follows from the model, never from how many rows are asked. Many rows cost least for each of
-them; for one row alone the others are computed in vain. What a layer gives to the next should
-stay in a processor's cache.
+It depends on the model, never on the number of rows asked. Larger batches cost less per row, but a
+single row pays for a whole batch, and a layer's output should fit into the processor's cache.
 """
 MANY_WEIGHTS = 1_000_000
-"""From here on a network is large."""
+"""Networks with at least this many weights count as large."""
 VECTOR = 16
 """Numbers in the longest vector of a processor: 512 bits of single precision."""
 
@@ -45,7 +44,7 @@ def logits_of(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
 
 
 def probabilities(module: nn.Module, inputs: torch.Tensor, *, several: bool) -> torch.Tensor:
-    """What a trained module thinks of all rows, in double precision.
+    """The probabilities that a trained module gives all rows, in double precision.
 
     Args:
         module: gives logits.
@@ -62,7 +61,7 @@ def probabilities(module: nn.Module, inputs: torch.Tensor, *, several: bool) -> 
 
 
 def check_network(module: nn.Module, inputs: torch.Tensor, outputs: int) -> None:
-    """Refuse a network of the wrong shape, or one that cannot judge a row on its own.
+    """Refuse a network of the wrong shape, or one whose logits for a row depend on other rows.
 
     Args:
         module: before or after its training.
@@ -84,13 +83,13 @@ def check_network(module: nn.Module, inputs: torch.Tensor, outputs: int) -> None
 
 
 def row_by_row(work: Work, inputs: torch.Tensor, size: int = IMAGES) -> torch.Tensor:
-    """What the work gives for all rows, a fixed number of them at a time, without gradients.
+    """Apply a function to all rows, in batches of a fixed size and without gradients.
 
-    The last rows are filled up with zeros. Several threads take whole batches, at the same time:
-    the work must not leave anything behind in the module it uses.
+    The last batch is padded with zeros. Several threads process whole batches at the same time,
+    so the function must not change the module it uses.
 
     Args:
-        work: from a batch of rows to one row of numbers for each; nothing in it may mix rows.
+        work: maps a batch of rows to one row of numbers each, without mixing rows.
         inputs: all rows.
         size: of a batch; the same for all rows that will ever be compared.
     """
@@ -115,13 +114,13 @@ def _rows_at_once(module: nn.Module, inputs: torch.Tensor) -> int:
 
 
 def _batches(work: Work, inputs: torch.Tensor, starts: range) -> list[torch.Tensor]:
-    """What the work gives for the batches that begin at these rows."""
+    """The results for the batches that begin at these rows."""
     size = starts.step
     found = []
     with torch.inference_mode(), _AlignedProducts():
         for start in starts:
             rows = inputs[start : start + size]
-            # A copy begins where a vector does; a part of somebody's array may not.
+            # A copy is aligned to vectors; a slice of the caller's array may not be.
             full = inputs.new_empty((size, *inputs.shape[1:]))
             full[: len(rows)], full[len(rows) :] = rows, 0
             batch = work(full)
@@ -144,10 +143,10 @@ def _one_thread() -> Iterator[None]:
 
 
 class _AlignedProducts(TorchFunctionMode):
-    """Dense layers with zeros added until every row fills whole vectors.
+    """Dense layers whose rows are padded with zeros to whole vectors.
 
-    Libraries treat the numbers before the first vector boundary on their own. Where rows are
-    shorter or longer than whole vectors, that would be another number of them for each row.
+    Libraries treat the numbers before the first vector boundary separately. Where a row does not
+    fill whole vectors, their number would differ from row to row.
     """
 
     def __torch_function__(

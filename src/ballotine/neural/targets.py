@@ -39,11 +39,7 @@ def read_targets(y: Any, records: int) -> Targets:
         y: one class per record; or 0 and 1 per label, with −1 or NaN where it is not known.
         records: how many there must be.
     """
-    if y is None:
-        raise ValueError("TorchClassifier requires y to be passed, but the target y is None")
-    y = np.asarray(y)
-    if len(y) != records:
-        raise ValueError(f"inconsistent numbers of samples: X has {records}, y has {len(y)}")
+    y = as_targets(y, records)
     if y.ndim == 2 and y.shape[1] > 1:
         return _labels(y)
     y = column_or_1d(y, warn=True)
@@ -52,6 +48,16 @@ def read_targets(y: Any, records: int) -> Targets:
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     return Targets(torch.from_numpy(codes.astype(np.int64)), classes, False, len(classes))
+
+
+def as_targets(y: Any, records: int) -> Labels:
+    """Targets as an array, if there are as many as there must be."""
+    if y is None:
+        raise ValueError("a classifier requires y to be passed, but the target y is None")
+    given: Labels = np.asarray(y)
+    if len(given) != records:
+        raise ValueError(f"inconsistent numbers of samples: X has {records}, y has {len(given)}")
+    return given
 
 
 def _labels(y: Labels) -> Targets:

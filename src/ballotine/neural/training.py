@@ -11,33 +11,32 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ballotine.errors import BallotineError, ParameterError
+from ballotine.errors import DivergedError, ParameterError
 from ballotine.neural.augment import Augment
+from ballotine.neural.layers import batch_norms
 
 MISSING = -1
-"""In targets with several labels: not known, and not learnt from."""
+"""In targets with several labels: not known, so not learnt from."""
 
 
-DIVERGED = "the loss is not a number any more; use a smaller learning rate or check the input"
+DIVERGED = "the loss is no longer a number; use a smaller learning rate or check the input"
 
 
-class DivergedError(BallotineError):
-    """Training ended in numbers that are none."""
-
-    exit_code = 2
+DECAYS = ("none", "linear", "cosine")
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """How a network is trained.
+    """How long and how fast a network learns.
 
     Attributes:
-        epochs: passes over the records.
-        batch: records per step; the last batch of an epoch may be smaller.
-        learning_rate: of the optimiser.
+        epochs: passes over the rows.
+        batch: rows per step; the last batch of an epoch may be smaller.
+        learning_rate: of the optimiser, at the start.
         optimiser: "adam" or "sgd" (with momentum 0.9).
         weight_decay: of the optimiser.
-        bf16: forward and backward passes in bfloat16, where the processor is faster with it.
+        decay: how the learning rate falls towards zero: "none", "linear" or "cosine".
+        bf16: compute in bfloat16, where the processor is faster with it; only in `train`.
     """
 
     epochs: int = 40
@@ -45,26 +44,33 @@ class Schedule:
     learning_rate: float = 1e-3
     optimiser: str = "adam"
     weight_decay: float = 0.0
+    decay: str = "none"
     bf16: bool = False
 
     def __post_init__(self) -> None:
         if self.epochs < 1 or self.batch < 1:
-            raise ParameterError("training needs at least one epoch and one record per batch")
+            raise ParameterError("training needs at least one epoch and one row per batch")
         if not self.learning_rate > 0:
             raise ParameterError(f"a learning rate must be positive, got {self.learning_rate}")
         if self.optimiser not in ("adam", "sgd"):
             raise ParameterError(f"unknown optimiser {self.optimiser!r}; choose adam or sgd")
+        if self.decay not in DECAYS:
+            raise ParameterError(f"unknown decay {self.decay!r}; choose one of {DECAYS}")
 
-    def make_optimiser(self, module: nn.Module) -> torch.optim.Optimizer:
-        """The optimiser of the module's weights."""
-        weights = module.parameters()
+    def rate(self, epoch: int) -> float:
+        """The learning rate of an epoch; the first is 0."""
+        done = epoch / self.epochs
+        share = {"none": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}
+        return self.learning_rate * share[self.decay]
+
+    def make_optimiser(
+        self, module: nn.Module, betas: tuple[float, float] = (0.9, 0.999)
+    ) -> torch.optim.Optimizer:
+        """The optimiser of a module's weights; ``betas`` are Adam's."""
+        weights, rate, decay = module.parameters(), self.learning_rate, self.weight_decay
         if self.optimiser == "adam":
-            return torch.optim.Adam(
-                weights, lr=self.learning_rate, weight_decay=self.weight_decay, fused=True
-            )
-        return torch.optim.SGD(
-            weights, lr=self.learning_rate, momentum=0.9, weight_decay=self.weight_decay
-        )
+            return torch.optim.Adam(weights, rate, betas, weight_decay=decay, fused=True)
+        return torch.optim.SGD(weights, rate, momentum=0.9, weight_decay=decay)
 
 
 def train(
@@ -83,15 +89,18 @@ def train(
         inputs: all records, on the module's device.
         targets: class numbers, or rows of 0/1 with MISSING where a label is not known.
         schedule: how long and how fast.
-        generator: where the order of records comes from.
+        generator: draws the order of records.
         augment: changes every batch.
-        after_epoch: is told the epoch and its mean loss; False ends the training.
+        after_epoch: called with the epoch and its mean loss; False ends the training.
     """
     optimiser = schedule.make_optimiser(module)
     module.train()
     if min(schedule.batch, len(inputs)) == 1:
-        _freeze_statistics(module)
+        # Batch norm cannot tell the spread of one record: it keeps its initial statistics.
+        for layer in batch_norms(module):
+            layer.eval()
     for epoch in range(schedule.epochs):
+        set_rate(optimiser, schedule.rate(epoch))
         total = torch.zeros((), device=inputs.device)
         for rows in batches(len(inputs), schedule.batch, generator):
             batch = inputs[rows]
@@ -113,11 +122,10 @@ def train(
         raise DivergedError(DIVERGED)
 
 
-def _freeze_statistics(module: nn.Module) -> None:
-    """Batch norm cannot tell the spread of one record: it keeps the statistics it starts with."""
-    for layer in module.modules():
-        if isinstance(layer, nn.modules.batchnorm._BatchNorm):
-            layer.eval()
+def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
+    """The learning rate from now on."""
+    for group in optimiser.param_groups:
+        group["lr"] = rate
 
 
 def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -131,18 +139,21 @@ def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 def batches(rows: int, size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
-    """Every row once, in a random order; a last batch of one row joins the one before it.
+    """Every row once, in a random order."""
+    order = torch.randperm(rows, generator=generator)
+    for part in slices(rows, size):
+        yield order[part]
+
+
+def slices(rows: int, size: int) -> Iterator[slice]:
+    """Where each batch begins and ends; a last batch of one row joins the one before it.
 
     Batch norm cannot train on one row, and dropping rows would waste private records.
     """
-    order = torch.randperm(rows, generator=generator)
     ends = [*range(size, rows, size), rows]
     if len(ends) > 1 and ends[-1] - ends[-2] == 1:
         ends.pop(-2)
-    start = 0
-    for end in ends:
-        yield order[start:end]
-        start = end
+    return map(slice, [0, *ends], ends)
 
 
 @contextmanager

@@ -54,40 +54,25 @@ def individualized_cnn(shape: Shape, outputs: int) -> nn.Module:
     return net
 
 
-def pate_cnn(shape: Shape, outputs: int) -> nn.Module:
-    """PATE's network for MNIST (TTAC): two convolutions with max-pooling, one dense layer."""
-    channels, height, width = image(shape)
-    flat = 64 * (height // 4) * (width // 4)
-    return nn.Sequential(
-        nn.Conv2d(channels, 32, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 5, padding=2),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        ChannelsLastFlatten(),
-        nn.Linear(flat, 128),
-        nn.ReLU(),
-        nn.Linear(128, outputs),
-    )
+def _two_convolutions(kernel: int, first: int, second: int, dense: int) -> Factory:
+    """Two convolutions with max-pooling, then one dense layer."""
 
+    def factory(shape: Shape, outputs: int) -> nn.Module:
+        channels, height, width = image(shape)
+        return nn.Sequential(
+            nn.Conv2d(channels, first, kernel, padding=kernel // 2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(first, second, kernel, padding=kernel // 2),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            ChannelsLastFlatten(),
+            nn.Linear(second * (height // 4) * (width // 4), dense),
+            nn.ReLU(),
+            nn.Linear(dense, outputs),
+        )
 
-def small_cnn(shape: Shape, outputs: int) -> nn.Module:
-    """Two small convolutions and one dense layer: about 50,000 weights for 28 × 28."""
-    channels, height, width = image(shape)
-    flat = 32 * (height // 4) * (width // 4)
-    return nn.Sequential(
-        nn.Conv2d(channels, 16, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        nn.Conv2d(16, 32, 3, padding=1),
-        nn.ReLU(),
-        nn.MaxPool2d(2),
-        ChannelsLastFlatten(),
-        nn.Linear(flat, 26),
-        nn.ReLU(),
-        nn.Linear(26, outputs),
-    )
+    return factory
 
 
 def deep_cnn(shape: Shape, outputs: int) -> nn.Module:
@@ -175,8 +160,8 @@ def linear(shape: Shape, outputs: int) -> nn.Module:
 
 ZOO: dict[str, Factory] = {
     "individualized-cnn": individualized_cnn,
-    "pate-cnn": pate_cnn,
-    "small-cnn": small_cnn,
+    "pate-cnn": _two_convolutions(5, 32, 64, 128),  # PATE's network for MNIST (TTAC)
+    "small-cnn": _two_convolutions(3, 16, 32, 26),  # about 50,000 weights for 28 × 28
     "deep-cnn": deep_cnn,
     "resnet10": _resnet(1),
     "resnet18": _resnet(2),

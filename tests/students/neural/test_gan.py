@@ -8,15 +8,13 @@ import torch
 from torch import nn
 
 from ballotine.errors import ParameterError
-from ballotine.neural import make_module
-from ballotine.students.neural.course import Course
-from ballotine.students.neural.gan import GanLearner
-from ballotine.students.neural.generator import Generator
+from ballotine.neural import Schedule, make_module
+from ballotine.neural.layers import Split
+from ballotine.students.neural.gan import GanLearner, Generator
 from ballotine.students.neural.learner import LearnerSetting, untracked
 from ballotine.students.neural.losses import answer_losses
 from ballotine.students.neural.patepp import PatePlus
 from ballotine.students.neural.pools import Batch, Pools, draw
-from ballotine.students.neural.split import Split
 from ballotine.students.neural.teaching import Alone, Peers
 
 ROWS = 12
@@ -29,7 +27,7 @@ def setting(network: str = "mlp", shape: tuple[int, ...] = (6,)) -> LearnerSetti
     pools = Pools(inputs, torch.arange(ROWS), codes, torch.arange(ROWS, 2 * ROWS))
     torch.manual_seed(1)
     return LearnerSetting(
-        pools, Course(2, 6, 0.01), generator, lambda: make_module(network, shape, 3)
+        pools, Schedule(2, 6, 0.01), generator, lambda: make_module(network, shape, 3)
     )
 
 
@@ -96,7 +94,7 @@ def test_a_batch_without_disagreement_still_teaches_what_is_real() -> None:
     before = weights(net)
     losses = learner.step(one_batch(given), 0)
     assert all(bool(torch.isfinite(loss)) for loss in losses.values())
-    assert learner.end_epoch()[0]["disagreed"] == 0
+    assert learner.teaching.end_epoch()[0]["disagreed"] == 0
     assert any(not torch.equal(old, new) for old, new in zip(before, net.parameters(), strict=True))
 
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from torch import nn
 
-from ballotine.neural import DivergedError
+from ballotine.errors import DivergedError
+from ballotine.neural import Schedule
 from ballotine.students import TrainingInterrupted, fit_student
 from ballotine.students.neural import (
     Epoch,
@@ -20,8 +21,7 @@ from ballotine.students.neural import (
     SemiSupervisedGAN,
     Supervised,
 )
-from ballotine.students.neural.course import Course
-from ballotine.students.neural.ema import averaged
+from ballotine.students.neural.loop import averaged
 from tests.students.neural.digits import digits, student
 
 DATA = digits()
@@ -157,8 +157,8 @@ def test_removed_rows_are_rows_of_the_table_that_was_given() -> None:
 
 @pytest.mark.parametrize(("decay", "middle"), [("none", 1.0), ("linear", 0.5), ("cosine", 0.5)])
 def test_the_learning_rate_falls(decay: str, middle: float) -> None:
-    course = Course(10, 2, 0.3, decay)
-    rates = [course.rate(epoch) for epoch in range(10)]
+    schedule = Schedule(10, 2, 0.3, decay=decay)
+    rates = [schedule.rate(epoch) for epoch in range(10)]
     assert rates[0] == pytest.approx(0.3)
     assert rates[5] == pytest.approx(0.3 * middle)
     assert rates == sorted(rates, reverse=True)

@@ -12,10 +12,8 @@ from scipy.stats import beta, kstest
 from torch import nn
 
 from ballotine.errors import ParameterError
-from ballotine.neural import make_module
-from ballotine.students.neural import StrongChange, SwapFeatures
-from ballotine.students.neural.augment import choose
-from ballotine.students.neural.course import Course
+from ballotine.neural import Schedule, StrongChange, SwapFeatures, make_module
+from ballotine.neural.augment import make_augment
 from ballotine.students.neural.fixmatch import FixMatch, pseudo_labels
 from ballotine.students.neural.learner import LearnerSetting
 from ballotine.students.neural.losses import divergences
@@ -105,7 +103,7 @@ def test_a_step_of_mixing_several_labels_by_hand(seed: int) -> None:
     pools = Pools(inputs, torch.arange(rows), codes, torch.arange(rows, 2 * rows))
     given_setting = LearnerSetting(
         pools,
-        Course(4, 5, 1e-3),
+        Schedule(4, 5, 1e-3),
         generator,
         lambda: make_module("linear", (4,), labels),
         multilabel=True,
@@ -193,11 +191,11 @@ def test_a_strong_change_covers_a_square() -> None:
 
 
 def test_changes_by_name() -> None:
-    assert isinstance(choose("auto", images=False), SwapFeatures)
-    assert choose("auto", images=True) is not None
-    assert choose(None, images=True) is None
+    assert isinstance(make_augment("auto", images=False), SwapFeatures)
+    assert make_augment("auto", images=True) is not None
+    assert make_augment(None, images=True) is None
     with pytest.raises(ParameterError, match="images"):
-        choose("rotate-shift", images=False)
+        make_augment("rotate-shift", images=False)
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,11 @@ from ballotine.students.neural import (
     PatePlus,
     PatePlusPlus,
     SemiSupervisedGAN,
-    StrongChange,
     Supervised,
-    SwapFeatures,
 )
 from tests.students.neural.digits import METHODS, ON_ANSWERS, SHAPE, digits, student
 
 DATA = digits()
-NAMES = [f"{kind.__module__}.{kind.__name__}" for kind in (*METHODS, StrongChange, SwapFeatures)]
 
 
 @pytest.mark.parametrize("kind", METHODS)
@@ -48,7 +45,7 @@ def test_it_learns_from_few_answers_and_survives_in_a_file(
     lengths = {len(numbers) for numbers in model.history_.values()}
     assert lengths == {model.epochs * (2 if kind is PatePlusPlus else 1)}
     save_model(tmp_path / "student.skops", model)
-    found = load_model(tmp_path / "student.skops", NAMES)
+    found = load_model(tmp_path / "student.skops")
     assert np.array_equal(found.predict_proba(DATA.fresh[:20]), chances)
     assert all(isinstance(value, np.ndarray) for value in found.state_.values())
 
@@ -114,7 +111,7 @@ def test_through_the_road_of_students(tmp_path: Path) -> None:
     assert model[-1].random_state == 4
     released = Student(model, named)
     released.save(tmp_path / "student.skops")
-    found = Student.load(tmp_path / "student.skops", NAMES)
+    found = Student.load(tmp_path / "student.skops")
     predicted = found.predict(DATA.fresh)
     assert np.mean(predicted == np.array(named)[DATA.fresh_truth]) > 0.5
     assert np.all(found.predict_proba(DATA.fresh)[:, 10] == 0)

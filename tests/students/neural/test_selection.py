@@ -12,11 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.errors import ParameterError
-from ballotine.students.neural.cleansing import Suspicion, most_suspected
 from ballotine.students.neural.losses import answer_losses
 from ballotine.students.neural.pools import Batch
-from ballotine.students.neural.selection import exchanged, kept_share, smallest
-from ballotine.students.neural.teaching import Peers
+from ballotine.students.neural.teaching import (
+    Peers,
+    Suspicion,
+    exchanged,
+    kept_share,
+    most_suspected,
+    smallest,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from ballotine.errors import DataError, ParameterError
-from ballotine.neural import DivergedError
+from ballotine.errors import DataError, DivergedError, ParameterError
 from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.ttac import (
     METHODS,

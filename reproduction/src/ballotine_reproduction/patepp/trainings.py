@@ -12,7 +12,7 @@ import numpy as np
 
 from ballotine.progress import Advance, Silent
 from ballotine.students.neural import Epoch
-from ballotine.students.neural.cleansing import most_suspected
+from ballotine.students.neural.teaching import most_suspected
 from ballotine.teachers.engine import LocalEngine
 from ballotine.types import IntArray
 from ballotine_reproduction.cache import cache_path, read_json, write_json

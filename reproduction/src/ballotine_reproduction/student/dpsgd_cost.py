@@ -45,7 +45,7 @@ MOST_NOISE = 1e4
 
 @dataclass(frozen=True)
 class SgdSteps:
-    """SgdSteps that share a noise.
+    """Steps that share a noise.
 
     Attributes:
         number: how many.
@@ -121,7 +121,7 @@ class DpsgdPlan:
 
     @property
     def steps(self) -> int:
-        """SgdSteps per epoch."""
+        """Steps per epoch."""
         return max(1, round(1.0 / self.rate))
 
     def shares(self) -> FloatArray:

@@ -22,7 +22,7 @@ DEFAULT = "SpreadingClassifier"
 """The default student of a pipeline, with which the others are compared."""
 
 STEPS, QUICK_STEPS = 500, 50
-"""SgdSteps of every network: epochs of a student that knows answered rows only are shorter."""
+"""Steps of every network: epochs of a student that knows answered rows only are shorter."""
 
 BATCH = 100
 RATE = 3e-3

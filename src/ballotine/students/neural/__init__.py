@@ -1,6 +1,6 @@
 """Neural students: networks that learn from few answers, some wrong, and from rows without."""
 
-from ballotine.students.neural.augment import StrongChange, SwapFeatures
+import ballotine.neural.installed  # noqa: F401 - first: it says what to install
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.fixmatch import FixMatch
 from ballotine.students.neural.gan import SemiSupervisedGAN
@@ -22,9 +22,7 @@ __all__ = [
     "PatePlus",
     "PatePlusPlus",
     "SemiSupervisedGAN",
-    "StrongChange",
     "Supervised",
-    "SwapFeatures",
     "estimate_noise_rate",
     "noise_rate_of_peers",
 ]

@@ -1,4 +1,7 @@
-"""A training on disk, so that one whose process ended goes on where it was."""
+"""Progress of a training on disk, so that it resumes after its process ended.
+
+The file starts with a digest of everything the training depends on: same digest, same student.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +10,32 @@ import io
 import os
 import pickle
 import time
+from functools import partial
 from pathlib import Path
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 from ballotine.errors import ParameterError, RunFolderError
 from ballotine.files import write_atomic
+from ballotine.students.neural.pools import Pools
 
 FORMAT = b"ballotine/student-training/1\n"
 DIGEST = hashlib.sha256().digest_size
 INTERVAL = 30.0
-"""Seconds between two writings; what lies in between is kept in memory until then."""
+"""Seconds between two writes; progress in between stays in memory."""
 UNREADABLE = (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, EOFError, TypeError)
+PLAIN = (str, bytes, bool, int, float, complex, type(None))
 
 Record = dict[str, Any]
-"""Numbers, names and tensors, in lists and dicts; nothing that would run when it is read."""
+"""Numbers, names and tensors, in lists and dicts; nothing that executes when it is read."""
 
 
 def checked_path(path: Any, random_state: Any) -> Path | None:
-    """Where the checkpoint is, if one is wanted and can be of use.
+    """The path of the checkpoint, if one was asked for and can be used.
 
     Args:
         path: as the user gave it.
@@ -39,16 +47,16 @@ def checked_path(path: Any, random_state: Any) -> Path | None:
         raise ParameterError(f"checkpoint is the path of a file, got {path!r}")
     if random_state is None or random_state is np.random:
         raise ParameterError(
-            "without a seed no training is like another, so a checkpoint could never be used; "
+            "a checkpoint needs a seed, because without one no later training is the same; "
             "give random_state a number"
         )
     return Path(path)
 
 
 class TrainingCheckpoint:
-    """One file that holds how far each stage of a training is.
+    """A file with the progress of each stage of a training.
 
-    It begins with the training's name and a checksum; what follows is tensors and numbers.
+    It begins with the training's name and a checksum; tensors and numbers follow.
 
     Args:
         path: the file; only its owner can read it.
@@ -68,18 +76,18 @@ class TrainingCheckpoint:
         self._written = time.monotonic()
 
     def of(self, stage: str) -> Record | None:
-        """What was kept of a stage, bit for bit; None before its first epoch."""
+        """The saved progress of a stage; None before its first epoch."""
         return self._stages.get(stage)
 
     def keep(self, stage: str, record: Record) -> None:
-        """Keep how far a stage is; on disk if the last time is long enough ago."""
+        """Save the progress of a stage; on disk if the last write is long enough ago."""
         self._stages = {**self._stages, stage: record}
         self._pending = True
         if time.monotonic() - self._written >= INTERVAL:
             self.flush()
 
     def flush(self) -> None:
-        """Write what is in memory only."""
+        """Write what has not been written yet."""
         if not self._pending:
             return
         buffer = io.BytesIO()
@@ -91,7 +99,7 @@ class TrainingCheckpoint:
         self._written = time.monotonic()
 
     def remove(self) -> None:
-        """The training is over."""
+        """Delete the file: the training is over."""
         self._pending = False
         self._path.unlink(missing_ok=True)
 
@@ -104,9 +112,9 @@ class TrainingCheckpoint:
             raise self._damaged()
         if name != self._name:
             raise RunFolderError(
-                f"{self._path} was kept by another training: of another kind of student, with "
-                "other parameters, another seed or other rows; give another path as checkpoint, "
-                "or remove the file to start again"
+                f"{self._path} belongs to another training: another kind of student, other "
+                "parameters, another seed or other rows; give another path as checkpoint, or "
+                "remove the file to start again"
             )
         try:
             stages: dict[str, Record] = torch.load(
@@ -118,6 +126,64 @@ class TrainingCheckpoint:
 
     def _damaged(self) -> RunFolderError:
         return RunFolderError(
-            f"{self._path} is no checkpoint of a student, or it is damaged; remove it to start "
+            f"{self._path} is not a student's checkpoint, or it is damaged; remove it to start "
             "again, or give another path"
         )
+
+
+def training_name(
+    kind: type, parameters: dict[str, Any], seed: int, pools: Pools, net: nn.Module
+) -> bytes:
+    """The digest of a training.
+
+    Args:
+        kind: of student.
+        parameters: those that change what is learnt.
+        seed: determines all random numbers.
+        pools: the rows and answers.
+        net: one of its networks: a factory's name does not say what it makes.
+    """
+    found = hashlib.sha256()
+    weights = [(name, tuple(value.shape)) for name, value in net.state_dict().items()]
+    for part in (kind, parameters, seed, vars(pools), str(net), weights):
+        found.update(described(part).encode())
+    return found.digest()
+
+
+def described(value: Any) -> str:
+    """A text that is the same in every process for equal values, and differs for others.
+
+    Functions and classes are identified by name: a change inside one goes unnoticed.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, PLAIN):
+        text = repr(value)
+    elif isinstance(value, torch.Tensor | np.ndarray):
+        text = _array(value)
+    elif isinstance(value, dict):
+        text = ",".join(sorted(f"{described(k)}:{described(v)}" for k, v in value.items()))
+    elif isinstance(value, list | tuple):
+        text = ",".join(described(part) for part in value)
+    elif isinstance(value, set | frozenset):
+        text = ",".join(sorted(described(part) for part in value))
+    elif isinstance(value, type | FunctionType | BuiltinFunctionType):
+        text = f"{value.__module__}.{value.__qualname__}"
+    elif isinstance(value, MethodType):
+        text = described((value.__func__, value.__self__))
+    elif isinstance(value, partial):
+        text = described((value.func, value.args, value.keywords))
+    elif isinstance(value, nn.Module):
+        text = described((str(value), dict(value.state_dict())))
+    else:
+        text = described(getattr(value, "__dict__", {}))
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__qualname__}({len(text)}:{text})"
+
+
+def _array(value: torch.Tensor | np.ndarray[Any, Any]) -> str:
+    array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
+    if array.dtype.hasobject:
+        return f"{array.shape} {described(array.tolist())}"
+    content = hashlib.sha256(np.ascontiguousarray(array).data).hexdigest()
+    return f"{array.shape} {array.dtype.str} {content}"

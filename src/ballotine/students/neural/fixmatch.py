@@ -8,16 +8,11 @@ import torch
 from torch.nn import functional
 
 from ballotine.errors import ParameterError
-from ballotine.neural.augment import Augment
-from ballotine.students.neural.augment import STRONG, choose
+from ballotine.neural.augment import STRONG, Augment
+from ballotine.neural.layers import batch_norms
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import (
-    Learner,
-    LearnerSetting,
-    Losses,
-    descend,
-    has_batch_norm,
-)
+from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend
 from ballotine.students.neural.losses import answer_losses, chances
 from ballotine.students.neural.pools import Batch
 
@@ -44,13 +39,12 @@ class FixMatchLearner(Learner):
     """What is sure of a weakly changed row is learnt from the strongly changed one."""
 
     def __init__(self, setting: LearnerSetting, student: FixMatch, strong: Augment | None) -> None:
-        net = setting.make_net()
-        super().__init__([net], [setting.course.adam(net.parameters())])
-        self._net, self._setting, self._student, self._strong = net, setting, student, strong
+        super().__init__(setting, [setting.make_net()])
+        self._net, self._student, self._strong = self.nets[0], student, strong
 
     def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
         """One step down the loss on answers and on sure pseudo-labels."""
-        setting, student, answered = self._setting, self._student, len(batch.places)
+        setting, student, answered = self.setting, self._student, len(batch.places)
         weak = setting.changed(batch.inputs)
         others = batch.unlabelled
         strong = others if self._strong is None else self._strong(others, setting.generator)
@@ -74,7 +68,7 @@ class FixMatchLearner(Learner):
     def _logits(
         self, weak: torch.Tensor, strong: torch.Tensor, answered: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        if has_batch_norm(self._net):  # all in one look, so that all share their statistics
+        if batch_norms(self._net):  # in one pass, so that all share their statistics
             together = self._net(torch.cat((weak, strong)))
             return together[: len(weak)], together[len(weak) :]
         with torch.no_grad():
@@ -100,7 +94,7 @@ class FixMatch(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         threshold: float = 0.95,
         unlabelled_weight: float = 1.0,
@@ -119,5 +113,4 @@ class FixMatch(NeuralStudent):
             raise ParameterError(f"the threshold is a probability from 0.5, got {self.threshold}")
         if not self.unlabelled_weight >= 0:
             raise ParameterError("unlabelled_weight must not be negative")
-        strong = choose(self.strong, self._images(), STRONG)
-        return FixMatchLearner(setting, self, strong)
+        return FixMatchLearner(setting, self, self._augment(self.strong, STRONG))

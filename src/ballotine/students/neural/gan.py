@@ -2,35 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
 from torch import nn
 
 from ballotine.errors import ParameterError
+from ballotine.neural.layers import Split
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.generator import Generator
-from ballotine.students.neural.learner import (
-    Counts,
-    Learner,
-    LearnerSetting,
-    Losses,
-    Rows,
-    untracked,
-)
+from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, untracked
 from ballotine.students.neural.losses import generated_loss, matching_loss, real_loss
 from ballotine.students.neural.pools import Batch
-from ballotine.students.neural.split import Split
 from ballotine.students.neural.teaching import Alone, Teaching
 
 BETAS = (0.5, 0.999)
 """Adam's, as usual for networks that play against each other."""
 
 
+class Generator(nn.Module):
+    """Three dense layers from noise to made-up rows within the range of the public ones.
+
+    Parameters:
+        rows: public rows; the range of each feature is all that is taken from them.
+        noise: numbers that one made-up row is drawn from.
+        width: of the hidden layers.
+    """
+
+    low: torch.Tensor
+    range: torch.Tensor
+
+    def __init__(self, rows: torch.Tensor, noise: int = 100, width: int = 500) -> None:
+        super().__init__()
+        self.noise = noise
+        self.shape = tuple(rows.shape[1:])
+        self.layers = nn.Sequential(
+            nn.Linear(noise, width, bias=False),
+            nn.BatchNorm1d(width),
+            nn.Softplus(),
+            nn.Linear(width, width, bias=False),
+            nn.BatchNorm1d(width),
+            nn.Softplus(),
+            nn.Linear(width, math.prod(self.shape)),
+            nn.Sigmoid(),
+        )
+        low, high = rows.flatten(1).amin(dim=0), rows.flatten(1).amax(dim=0)
+        self.register_buffer("low", low)
+        self.register_buffer("range", high - low)
+
+    def forward(self, noise: torch.Tensor) -> torch.Tensor:
+        """One row for each row of noise."""
+        rows: torch.Tensor = self.low + self.range * self.layers(noise)
+        return rows.reshape(-1, *self.shape)
+
+    def draw(self, count: int, generator: torch.Generator) -> torch.Tensor:
+        """Draw this many made-up rows."""
+        noise = torch.rand((count, self.noise), generator=generator)
+        made: torch.Tensor = self(noise.to(self.low.device))
+        return made
+
+
 class GanLearner(Learner):
     """Discriminators and one generator, which matches the mean features of them all.
 
-    All take their step from the same look at the batch: the generator's gradient goes through
+    All take their step from the same pass over the batch: the generator's gradient goes through
     the discriminators as they were before their step, so that nothing is computed twice.
     """
 
@@ -46,19 +82,18 @@ class GanLearner(Learner):
             raise ParameterError("unlabelled_weight must not be negative, generator_width not zero")
         rows = setting.pools.inputs
         self.generator = Generator(rows, width=width).to(rows.device)
-        learning = [self.generator, *nets]
-        super().__init__(nets, [setting.course.adam(m.parameters(), BETAS) for m in learning])
+        super().__init__(setting, nets, teaching, [self.generator], BETAS)
         self._splits = [Split(net) for net in nets]
-        self._setting, self._teaching, self._weight = setting, teaching, weight
+        self._weight = weight
 
     def step(self, batch: Batch, epoch: int) -> Losses:
         """One step of each discriminator and of the generator."""
         answered = len(batch.places)
-        real = self._setting.changed(batch.inputs)
-        made = self.generator.draw(len(real) - answered, self._setting.generator)
+        real = self.setting.changed(batch.inputs)
+        made = self.generator.draw(len(real) - answered, self.setting.generator)
         looks = [split(real) for split in self._splits]
         others = [self._look(*pair, made) for pair in zip(self.nets, self._splits, strict=True)]
-        lesson = self._teaching([logits[:answered] for _, logits in looks], batch, epoch)
+        lesson = self.teaching([logits[:answered] for _, logits in looks], batch, epoch)
         unsupervised = [
             real_loss(logits[answered:]) + generated_loss(made_logits)
             for (_, logits), (_, made_logits) in zip(looks, others, strict=True)
@@ -75,22 +110,6 @@ class GanLearner(Learner):
             "unlabelled": torch.stack(unsupervised).detach().mean(),
             "generator": matching.detach(),
         }
-
-    def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """What the teaching has to tell."""
-        return self._teaching.end_epoch()
-
-    def modules(self) -> list[nn.Module]:
-        """The generator too."""
-        return [self.nets, self.generator]
-
-    def counts(self) -> Counts:
-        """What the teaching counts."""
-        return self._teaching.counts()
-
-    def recount(self, counts: Counts) -> None:
-        """Hand the teaching its counts."""
-        self._teaching.recount(counts)
 
     @staticmethod
     def _look(
@@ -131,7 +150,7 @@ class SemiSupervisedGAN(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         unlabelled_weight: float = 1.0,
         generator_width: int = 500,

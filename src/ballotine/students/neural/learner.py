@@ -1,9 +1,9 @@
-"""What all methods share: networks, optimisers, and one step at a time."""
+"""What all training methods share: networks, optimisers, and steps."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -11,14 +11,13 @@ import torch
 from torch import nn
 
 from ballotine.neural.augment import Augment
+from ballotine.neural.layers import batch_norms
+from ballotine.neural.training import Schedule, set_rate
 from ballotine.students.neural.checkpoint import TrainingCheckpoint
-from ballotine.students.neural.course import Course
 from ballotine.students.neural.pools import Batch, Pools
-from ballotine.types import FloatArray, IntArray
+from ballotine.students.neural.teaching import Alone, Teaching
 
 Losses = dict[str, torch.Tensor]
-Rows = dict[str, IntArray]
-Counts = dict[str, FloatArray]
 
 CRITERION = "labelled"
 """The loss every step reports: on the answers, before anything is selected."""
@@ -26,25 +25,27 @@ CRITERION = "labelled"
 
 @dataclass(frozen=True)
 class LearnerSetting:
-    """What a method is given.
+    """What a training method is given.
 
     Attributes:
         pools: the rows.
-        course: the schedule.
-        generator: where random numbers come from.
+        schedule: how long and how fast it learns.
+        generator: draws random numbers.
         make_net: a new network, on the device.
         augment: changes rows at random.
         smoothing: the share of a label that is spread over all classes.
+        ema: how much of its average a weight keeps at each step; 0 averages nothing.
         multilabel: whether there are several labels per row.
-        checkpoint: where it is kept how far the training is.
+        checkpoint: where progress is saved.
     """
 
     pools: Pools
-    course: Course
+    schedule: Schedule
     generator: torch.Generator
     make_net: Callable[[], nn.Module]
     augment: Augment | None = None
     smoothing: float = 0.0
+    ema: float = 0.0
     multilabel: bool = False
     checkpoint: TrainingCheckpoint | None = None
 
@@ -54,44 +55,41 @@ class LearnerSetting:
 
 
 class Learner(ABC):
-    """One method at work.
+    """A training method: networks that learn step by step.
 
-    Attributes:
+    Args:
+        setting: what it is given.
         nets: the networks whose mean probabilities are the student's.
-        optimisers: of everything that learns.
-        both: whether rows without an answer are wanted.
+        teaching: how they learn from answers; by default each from all of them.
+        helpers: what learns beside them; each has an optimiser of its own, before theirs.
+        betas: Adam's.
     """
 
     both = True
+    """Whether rows without an answer are wanted."""
 
-    def __init__(self, nets: list[nn.Module], optimisers: list[torch.optim.Adam]) -> None:
-        self.nets = nn.ModuleList(nets)
-        self.optimisers = optimisers
+    def __init__(
+        self,
+        setting: LearnerSetting,
+        nets: list[nn.Module],
+        teaching: Teaching | None = None,
+        helpers: Sequence[nn.Module] = (),
+        betas: tuple[float, float] = (0.9, 0.999),
+    ) -> None:
+        self.setting, self.nets = setting, nn.ModuleList(nets)
+        self.teaching = teaching or Alone(setting.smoothing)
+        self.modules = [self.nets, *helpers]
+        make = setting.schedule.make_optimiser
+        self.optimisers = [make(module, betas) for module in (*helpers, *nets)]
 
     @abstractmethod
     def step(self, batch: Batch, epoch: int) -> Losses:
         """Learn from a batch; epochs count from 0. Reports at least the criterion."""
 
-    def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Further numbers of the epoch, and places in the labelled pool worth telling."""
-        return {}, {}
-
-    def modules(self) -> list[nn.Module]:
-        """Everything that has weights, in an order that does not change."""
-        return [self.nets]
-
-    def counts(self) -> Counts:
-        """What is counted beside the weights, from epoch to epoch."""
-        return {}
-
-    def recount(self, counts: Counts) -> None:  # noqa: B027 - most methods count nothing
-        """Go on with counts of an earlier time."""
-
     def set_rate(self, rate: float) -> None:
         """The learning rate from now on."""
         for optimiser in self.optimisers:
-            for group in optimiser.param_groups:
-                group["lr"] = rate
+            set_rate(optimiser, rate)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
@@ -101,22 +99,17 @@ def descend(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
     optimiser.step()
 
 
-def has_batch_norm(module: nn.Module) -> bool:
-    """Whether rows of a batch influence each other, and leave statistics behind."""
-    return any(isinstance(layer, nn.modules.batchnorm._BatchNorm) for layer in module.modules())
-
-
 @contextmanager
 def untracked(module: nn.Module, *, dropout: bool = True) -> Iterator[None]:
-    """A look at rows that must not enter batch norm's running statistics.
+    """Leave batch norm's running statistics as they are during a forward pass.
 
-    They are what predictions rest on, and rows that were generated or perturbed do not belong.
+    Predictions rest on these statistics; generated and perturbed rows do not belong in them.
 
     Args:
-        module: a network while it trains.
-        dropout: False switches it off, for what compares two looks at the same rows.
+        module: a network in training mode.
+        dropout: False switches it off, for comparing two passes over the same rows.
     """
-    norms = [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
+    norms = batch_norms(module)
     drops = [m for m in module.modules() if isinstance(m, nn.modules.dropout._DropoutNd)]
     before = [(norm, norm.track_running_stats) for norm in norms]
     active = [] if dropout else [drop for drop in drops if drop.training]

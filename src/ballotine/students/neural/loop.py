@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import torch
+from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
-from ballotine.neural.training import DivergedError
+from ballotine.errors import DivergedError
 from ballotine.students.fitting import TrainingInterrupted
-from ballotine.students.neural.ema import averaged
-from ballotine.students.neural.learner import CRITERION, Learner, LearnerSetting, Rows
+from ballotine.students.neural.learner import CRITERION, Learner
 from ballotine.students.neural.pools import draw
-from ballotine.students.neural.snapshot import (
-    drawn,
-    learning,
-    packed,
-    put_back,
-    redraw,
-    unpacked,
-)
+from ballotine.students.neural.snapshot import capture, packed, restore, unpacked
+from ballotine.students.neural.teaching import Rows
 
 State = dict[str, torch.Tensor]
 History = dict[str, list[float]]
@@ -30,14 +24,14 @@ History = dict[str, list[float]]
 
 @dataclass(frozen=True)
 class Epoch:
-    """What is told after each epoch.
+    """What ``on_epoch`` receives after each epoch.
 
     Attributes:
         number: from 1.
         of: how many there will be.
         stage: what is being done, for methods with several stages.
         losses: mean losses, and other numbers the method counts.
-        rows: rows of ``X`` worth telling, such as those the peers disagreed on.
+        rows: notable rows of ``X``, such as those the peers disagreed on.
     """
 
     number: int
@@ -52,12 +46,12 @@ OnEpoch = Callable[[Epoch], None]
 
 @dataclass
 class Outcome:
-    """What training gave.
+    """The result of a training.
 
     Attributes:
         state: the weights to predict with.
         history: numbers by name, one per epoch.
-        interrupted: whether it was ended before its time.
+        interrupted: whether it was stopped early.
     """
 
     state: State = field(default_factory=dict)
@@ -67,30 +61,28 @@ class Outcome:
 
 def run(
     learner: Learner,
-    setting: LearnerSetting,
     on_epoch: OnEpoch | None = None,
     stage: str = "training",
     earlier: Outcome | None = None,
 ) -> Outcome:
     """Train to the end; when interrupted, keep the best epoch's weights.
 
-    With a checkpoint it goes on after the last epoch that was kept. Who listens is told of the
-    earlier ones again, so that curves are whole.
+    With a checkpoint it resumes after the last saved epoch; ``on_epoch`` receives the earlier
+    epochs again, so that curves are complete.
 
     The best epoch is the one with the lowest mean loss on the answers. That is a public
-    number; private records would be a better judge, and must not be asked.
+    number; private records would be a better criterion, but must not be used.
 
     Args:
-        learner: the method.
-        setting: what it was made from.
-        on_epoch: is told about each epoch.
+        learner: the training method.
+        on_epoch: called after each epoch.
         stage: what to call this training.
-        earlier: what an earlier stage gave, kept when this one does not finish an epoch.
+        earlier: the result of an earlier stage, returned if this one finishes no epoch.
     """
-    training = _Training(learner, setting, stage, on_epoch)
+    training, setting = _Training(learner, stage, on_epoch), learner.setting
     try:
         training.resume()
-        while training.done < setting.course.epochs:
+        while training.done < setting.schedule.epochs:
             training.go_on()
         training.finish()
     except KeyboardInterrupt:
@@ -98,7 +90,7 @@ def run(
         if not done and earlier is None:
             raise
         warnings.warn(
-            f"{stage} was interrupted after {done} of {setting.course.epochs} epochs; the best "
+            f"{stage} was interrupted after {done} of {setting.schedule.epochs} epochs; the best "
             "weights so far are kept",
             TrainingInterrupted,
             stacklevel=2,
@@ -116,18 +108,16 @@ def run(
 
 
 class _Training:
-    """One stage on its way.
+    """One stage in progress.
 
     Attributes:
-        outcome: what it gave so far.
+        outcome: the result so far.
     """
 
-    def __init__(
-        self, learner: Learner, setting: LearnerSetting, stage: str, on_epoch: OnEpoch | None
-    ) -> None:
-        self._learner, self._setting, self._stage = learner, setting, stage
-        self._on_epoch = on_epoch
-        ema = setting.course.ema
+    def __init__(self, learner: Learner, stage: str, on_epoch: OnEpoch | None) -> None:
+        self._learner, self._setting = learner, learner.setting
+        self._stage, self._on_epoch = stage, on_epoch
+        ema = learner.setting.ema
         self._average = averaged(learner.nets, ema) if ema > 0 else None
         self._best, self._finished = math.inf, False
         self._rows: list[Rows] = []
@@ -139,16 +129,13 @@ class _Training:
         return len(self.outcome.history.get(CRITERION, ()))
 
     def resume(self) -> None:
-        """Go back to where an earlier process was, if one was here."""
+        """Resume from the checkpoint, if there is one."""
         checkpoint = self._setting.checkpoint
         kept = None if checkpoint is None else checkpoint.of(self._stage)
         if kept is None:
             return
         self._finished = kept["finished"]
-        if self._finished:
-            redraw(kept, self._learner, self._setting.generator)
-        else:
-            put_back(kept, self._learner, self._setting.generator, self._average)
+        restore(kept, self._learner, self._average)
         self._best, self.outcome = kept["best"], Outcome(kept["state"], kept["history"])
         self._rows = unpacked(kept["rows"], self.done)
         for epoch in range(self.done):
@@ -157,8 +144,8 @@ class _Training:
     def go_on(self) -> None:
         """One more epoch."""
         epoch, state, history = self.done, self.outcome.state, self.outcome.history
-        numbers, rows = _epoch(self._learner, self._setting, epoch, self._average)
-        _check(numbers, self._learner, self._setting, epoch)
+        numbers, rows = _epoch(self._learner, epoch, self._average)
+        _check(numbers, self._learner, epoch)
         if numbers[CRITERION] <= self._best:
             self._best, state = numbers[CRITERION], self._weights()
         self._rows.append(rows)
@@ -168,7 +155,7 @@ class _Training:
         self._tell(epoch)
 
     def finish(self) -> None:
-        """The last weights are the ones to predict with."""
+        """Take the last weights to predict with."""
         if not self._finished:
             self.outcome.state = self._weights()
             self._finished = True
@@ -177,8 +164,7 @@ class _Training:
     def _keep(self) -> None:
         if self._setting.checkpoint is None:
             return
-        place = self._learner, self._setting.generator
-        now = drawn(*place) if self._finished else learning(*place, self._average)
+        now = capture(self._learner, self._average, finished=self._finished)
         told = {
             "finished": self._finished,
             "best": self._best,
@@ -192,8 +178,8 @@ class _Training:
         if self._on_epoch is None:
             return
         numbers = {name: values[epoch] for name, values in self.outcome.history.items()}
-        epochs = self._setting.course.epochs
-        with torch.random.fork_rng():  # who listens does not change what is drawn next
+        epochs = self._setting.schedule.epochs
+        with torch.random.fork_rng():  # a listener must not change what is drawn next
             self._on_epoch(Epoch(epoch + 1, epochs, self._stage, numbers, self._rows[epoch]))
 
     def _weights(self) -> State:
@@ -202,32 +188,56 @@ class _Training:
 
 
 def _epoch(
-    learner: Learner, setting: LearnerSetting, epoch: int, average: AveragedModel | None
+    learner: Learner, epoch: int, average: AveragedModel | None
 ) -> tuple[dict[str, float], Rows]:
+    setting = learner.setting
     learner.nets.train()
-    learner.set_rate(setting.course.rate(epoch))
+    learner.set_rate(setting.schedule.rate(epoch))
     totals: dict[str, torch.Tensor] = {}
     seen = 0
-    for batch in draw(setting.pools, setting.course.batch, setting.generator, both=learner.both):
+    for batch in draw(setting.pools, setting.schedule.batch, setting.generator, both=learner.both):
         for name, loss in learner.step(batch, epoch).items():
             totals[name] = totals.get(name, 0) + loss.detach() * len(batch.places)
         if average is not None:
             average.update_parameters(learner.nets)
         seen += len(batch.places)
-    more, places = learner.end_epoch()
+    more, places = learner.teaching.end_epoch()
     numbers = {name: float(total) / seen for name, total in totals.items()}
     labelled = setting.pools.labelled.cpu().numpy()
     return {**numbers, **more}, {name: labelled[found] for name, found in places.items()}
 
 
-def _check(
-    numbers: dict[str, float], learner: Learner, setting: LearnerSetting, epoch: int
-) -> None:
+def _check(numbers: dict[str, float], learner: Learner, epoch: int) -> None:
     finite = all(math.isfinite(value) for value in numbers.values())
     if finite and all(bool(torch.isfinite(w).all()) for w in learner.nets.parameters()):
         return
+    rate = learner.setting.schedule.learning_rate
     raise DivergedError(
-        f"training diverged in epoch {epoch + 1}: a loss or a weight is not a number any more; "
-        f"use a learning rate below {setting.course.learning_rate:g}, and check that features "
+        f"training diverged in epoch {epoch + 1}: a loss or a weight is no longer a number; "
+        f"use a learning rate below {rate:g}, and check that features "
         "are scaled to about 0 to 1"
     )
+
+
+def averaged(module: nn.Module, decay: float) -> AveragedModel:
+    """A copy to predict with, steadier than the last step: average ← d·average + (1 − d)·weight.
+
+    In the beginning d is smaller, (1 + t)/(10 + t) at step t, so that the average forgets the
+    random start within a few steps.
+
+    Args:
+        module: what learns.
+        decay: the largest d.
+    """
+
+    def follow(
+        averages: Sequence[torch.Tensor], current: Sequence[torch.Tensor], steps: torch.Tensor | int
+    ) -> None:
+        keep = min(decay, (1 + int(steps)) / (10 + int(steps)))
+        for average, value in zip(averages, current, strict=True):
+            if average.is_floating_point():
+                average.lerp_(value, 1 - keep)
+            else:
+                average.copy_(value)
+
+    return AveragedModel(module, multi_avg_fn=follow, use_buffers=True)

@@ -10,6 +10,7 @@ from torch.nn import functional
 
 from ballotine.errors import ParameterError
 from ballotine.neural.training import MISSING
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import chances, sharpened
@@ -40,14 +41,13 @@ class MixMatchLearner(Learner):
     """Guesses labels, sharpens them, and mixes all rows with all others."""
 
     def __init__(self, setting: LearnerSetting, student: MixMatch) -> None:
-        net = setting.make_net()
-        super().__init__([net], [setting.course.adam(net.parameters())])
-        self._net, self._setting, self._student = net, setting, student
-        self._ramp = max(1, round(student.ramp_share * setting.course.epochs))
+        super().__init__(setting, [setting.make_net()])
+        self._net, self._student = self.nets[0], student
+        self._ramp = max(1, round(student.ramp_share * setting.schedule.epochs))
 
     def step(self, batch: Batch, epoch: int) -> Losses:
         """One step down the loss on mixed rows."""
-        answered, setting, student = len(batch.places), self._setting, self._student
+        answered, setting, student = len(batch.places), self.setting, self._student
         looks = [setting.changed(batch.unlabelled) for _ in range(student.guesses)]
         guess = self._guess(looks)
         rows = torch.cat([setting.changed(batch.labelled), *looks])
@@ -70,15 +70,15 @@ class MixMatchLearner(Learner):
     def _guess(self, looks: list[torch.Tensor]) -> torch.Tensor:
         with untracked(self._net):
             logits = self._net(torch.cat(looks))
-        found = chances(logits, self._setting.multilabel)
+        found = chances(logits, self.setting.multilabel)
         mean = found.reshape(len(looks), -1, found.shape[1]).mean(dim=0)
-        return sharpened(mean, self._student.temperature, self._setting.multilabel)
+        return sharpened(mean, self._student.temperature, self.setting.multilabel)
 
     def _targets(
         self, codes: torch.Tensor, guess: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        smoothing, outputs = self._setting.smoothing, guess.shape[1]
-        if self._setting.multilabel:
+        smoothing, outputs = self.setting.smoothing, guess.shape[1]
+        if self.setting.multilabel:
             known = (codes != MISSING).to(guess.dtype)
             return codes.clamp(min=0) * (1 - smoothing) + smoothing / 2, known
         hot = functional.one_hot(codes, outputs).to(guess.dtype)
@@ -87,7 +87,7 @@ class MixMatchLearner(Learner):
     def _supervised(
         self, logits: torch.Tensor, wanted: torch.Tensor, counted: torch.Tensor
     ) -> torch.Tensor:
-        if not self._setting.multilabel:
+        if not self.setting.multilabel:
             return functional.cross_entropy(logits, wanted)
         each = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
         return (each * counted).sum() / counted.sum().clamp(min=1)
@@ -114,7 +114,7 @@ class MixMatch(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         guesses: int = 2,
         temperature: float = 0.5,

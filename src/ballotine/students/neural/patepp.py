@@ -7,16 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.cleansing import most_suspected
-from ballotine.students.neural.gan import GanLearner
+from ballotine.neural.zoo import Shape
+from ballotine.students.neural.gan import GanLearner, SemiSupervisedGAN
 from ballotine.students.neural.learner import Learner, LearnerSetting
 from ballotine.students.neural.loop import Outcome, run
-from ballotine.students.neural.selection import RAMP
-from ballotine.students.neural.teaching import Peers
+from ballotine.students.neural.teaching import RAMP, Peers, most_suspected
 
 
-class PatePlus(NeuralStudent):
+class PatePlus(SemiSupervisedGAN):
     """Two discriminators that teach each other, and one generator (PATE++, Algorithm 1).
 
     Parameters:
@@ -24,55 +22,46 @@ class PatePlus(NeuralStudent):
         ramp: epochs until that share is left out: R(e) = 1 − β·min(e/ramp, 1).
         by_disagreement: learn from rows that the two predict differently; False is the
             paper's "PATE with co-teaching".
-        unlabelled_weight: of the loss on rows without an answer and on made-up ones.
-        generator_width: of the generator's two hidden layers.
-        shared: the parameters of `NeuralStudent`.
+        shared: the parameters of `SemiSupervisedGAN`.
 
     Attributes:
         suspicion_: how suspicious each answer was, in the order of the answered rows.
     """
 
+    count_decay = 0.9
+
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         noise_rate: float = 0.2,
         ramp: int = RAMP,
         by_disagreement: bool = True,
-        unlabelled_weight: float = 1.0,
-        generator_width: int = 500,
         **shared: Any,
     ) -> None:
         super().__init__(network, shape, **shared)
         self.noise_rate = noise_rate
         self.ramp = ramp
         self.by_disagreement = by_disagreement
-        self.unlabelled_weight = unlabelled_weight
-        self.generator_width = generator_width
 
-    def _learn(self, setting: LearnerSetting) -> Outcome:
-        peers = self._peers(setting)
-        outcome = run(self._discriminators(setting, peers), setting, self.on_epoch)
-        self.suspicion_ = peers.suspicion.counts
+    def _learn(self, setting: LearnerSetting, stage: str = "training") -> Outcome:
+        learner = self._learner(setting)
+        outcome = run(learner, self.on_epoch, stage)
+        self.suspicion_ = learner.teaching.counts()["suspicion"]
         return outcome
 
     def _learner(self, setting: LearnerSetting) -> Learner:
-        return self._discriminators(setting, self._peers(setting))
-
-    def _discriminators(self, setting: LearnerSetting, peers: Peers) -> Learner:
-        nets = [setting.make_net() for _ in range(2)]
-        return GanLearner(setting, nets, peers, self.unlabelled_weight, self.generator_width)
-
-    def _peers(self, setting: LearnerSetting, decay: float = 0.9) -> Peers:
-        return Peers(
+        peers = Peers(
             len(setting.pools.labelled),
             self.noise_rate,
             by_disagreement=self.by_disagreement,
             ramp=self.ramp,
             smoothing=setting.smoothing,
-            decay=decay,
+            decay=self.count_decay,
         )
+        nets = [setting.make_net() for _ in range(2)]
+        return GanLearner(setting, nets, peers, self.unlabelled_weight, self.generator_width)
 
 
 class PatePlusPlus(PatePlus):
@@ -93,7 +82,7 @@ class PatePlusPlus(PatePlus):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         removed_share: float = 0.2,
         count_decay: float = 0.9,
@@ -103,18 +92,16 @@ class PatePlusPlus(PatePlus):
         self.removed_share = removed_share
         self.count_decay = count_decay
 
-    def _learn(self, setting: LearnerSetting) -> Outcome:
-        peers = self._peers(setting, self.count_decay)
+    def _learn(self, setting: LearnerSetting, stage: str = "cleansing") -> Outcome:
         codes = setting.pools.codes.cpu().numpy()
-        most_suspected(peers.suspicion.counts, codes, self.removed_share)  # refuses a bad share
-        first = run(self._discriminators(setting, peers), setting, self.on_epoch, "cleansing")
-        self.suspicion_ = peers.suspicion.counts
+        most_suspected(np.zeros(len(codes)), codes, self.removed_share)  # refuses a bad share
+        first = super()._learn(setting, stage)
         places = most_suspected(self.suspicion_, codes, self.removed_share)
         self.removed_ = setting.pools.labelled.cpu().numpy()[places]
         if first.interrupted:
             return self._all_kept(first)
         cleaned = replace(setting, pools=setting.pools.without(places))
-        second = run(self._learner(cleaned), cleaned, self.on_epoch, "training again", first)
+        second = run(self._learner(cleaned), self.on_epoch, "training again", first)
         if second.history is first.history:  # interrupted before it had anything to show
             return self._all_kept(second)
         stages = [0.0] * len(first.history["labelled"]) + [1.0] * len(second.history["labelled"])

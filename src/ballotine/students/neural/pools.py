@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,12 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from ballotine.errors import DataError, ParameterError
-from ballotine.neural.targets import read_targets
-from ballotine.neural.training import MISSING
-from ballotine.types import BoolArray, IntArray, Labels, Matrix
-
-Shape = tuple[int, ...]
+from ballotine.errors import DataError
+from ballotine.neural.targets import Targets, as_targets, read_targets
+from ballotine.neural.training import MISSING, slices
+from ballotine.types import BoolArray, IntArray, Labels
 
 
 @dataclass(frozen=True)
@@ -72,38 +69,15 @@ class Batch:
         return self.inputs[len(self.places) :]
 
 
-@dataclass(frozen=True)
-class GivenAnswers:
-    """What ``y`` says.
-
-    Attributes:
-        known: which rows have an answer.
-        codes: of the rows that have one.
-        classes: what the numbers stand for.
-        multilabel: whether there are several labels per row.
-        outputs: how many logits a network needs.
-    """
-
-    known: BoolArray
-    codes: torch.Tensor
-    classes: Labels
-    multilabel: bool
-    outputs: int
-
-
-def read_answers(y: Any, rows: int) -> GivenAnswers:
-    """Tell answered rows from the others: −1 stands for no answer.
+def read_answers(y: Any, rows: int) -> tuple[BoolArray, Targets]:
+    """Which rows have an answer, and the answers of these: −1 stands for no answer.
 
     Args:
         y: a class per row; or 0 and 1 per label. A row of labels is without an answer when
             none of its labels has one.
         rows: how many there must be.
     """
-    if y is None:
-        raise ValueError("a student requires y to be passed, but the target y is None")
-    y = np.asarray(y)
-    if len(y) != rows:
-        raise ValueError(f"inconsistent numbers of samples: X has {rows}, y has {len(y)}")
+    y = as_targets(y, rows)
     known = _known(y)
     if not known.any():
         raise DataError("no row has an answer, so there is nothing for a student to learn")
@@ -113,7 +87,7 @@ def read_answers(y: Any, rows: int) -> GivenAnswers:
             "all answers name one class, and a student needs at least two classes; ask more "
             "queries, lower the threshold, or give the budget more room"
         )
-    return GivenAnswers(known, targets.codes, targets.classes, targets.multilabel, targets.outputs)
+    return known, targets
 
 
 def _known(y: Labels) -> BoolArray:
@@ -126,43 +100,21 @@ def _known(y: Labels) -> BoolArray:
     return ~missing.reshape(-1)
 
 
-def make_pools(
-    X: Matrix, answers: GivenAnswers, extra: Matrix | None, shape: Shape, device: torch.device
-) -> Pools:
-    """All rows on the device. Without any unanswered row, the answered ones serve as such too.
+def make_pools(inputs: torch.Tensor, answered: BoolArray, codes: torch.Tensor) -> Pools:
+    """All rows in pools. Without any unanswered row, the answered ones serve as such too.
 
     Args:
-        X: checked rows.
-        answers: of these.
-        extra: further rows without an answer.
-        shape: of one row as a network takes it.
-        device: where the network is.
+        inputs: all rows, as a network takes them.
+        answered: which of the first ones have an answer; those after them have none.
+        codes: the answers.
     """
-    rows = X if extra is None else np.concatenate([X, extra])
-    known = np.concatenate([answers.known, np.zeros(len(rows) - len(X), dtype=np.bool_)])
-    inputs = torch.from_numpy(np.require(rows, np.float32, ["C", "W"])).reshape(-1, *shape)
-    labelled = torch.from_numpy(np.flatnonzero(known)).to(device)
-    unlabelled = torch.from_numpy(np.flatnonzero(~known)).to(device)
-    return Pools(
-        inputs.to(device),
-        labelled,
-        answers.codes.to(device),
-        unlabelled if len(unlabelled) else labelled,
+    known = np.zeros(len(inputs), dtype=np.bool_)
+    known[: len(answered)] = answered
+    labelled, unlabelled = (
+        torch.from_numpy(np.flatnonzero(part)).to(inputs.device) for part in (known, ~known)
     )
-
-
-def input_shape(shape: Shape | None, features: int) -> Shape:
-    """The shape of one row, or a clear error."""
-    if shape is None:
-        return (features,)
-    shape = tuple(shape)
-    size = math.prod(shape)
-    if size != features:
-        hint = ""
-        if len(shape) == 3 and features * shape[0] in (size, 3 * size):
-            hint = f"; the images seem to have {features * shape[0] // size} channel(s)"
-        raise ParameterError(f"rows of {features} features are no inputs of shape {shape}{hint}")
-    return shape
+    others = unlabelled if len(unlabelled) else labelled
+    return Pools(inputs, labelled, codes.to(inputs.device), others)
 
 
 def draw(
@@ -181,15 +133,10 @@ def draw(
     device = pools.inputs.device
     first = _repeated(answered, length, generator).to(device)
     second = _repeated(others, length if both else 0, generator).to(device)
-    ends = [*range(size, length, size), length]
-    if len(ends) > 1 and ends[-1] - ends[-2] == 1:
-        ends.pop(-2)  # batch norm cannot train on one row
-    start = 0
-    for end in ends:
-        places = first[start:end]
-        rows = torch.cat((pools.labelled[places], pools.unlabelled[second[start:end]]))
+    for part in slices(length, size):
+        places = first[part]
+        rows = torch.cat((pools.labelled[places], pools.unlabelled[second[part]]))
         yield Batch(places, pools.codes[places], pools.inputs[rows])
-        start = end
 
 
 def _repeated(rows: int, length: int, generator: torch.Generator) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What a training needs to go on later as if it had never stopped."""
+"""The state that a training needs to resume as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -10,61 +10,54 @@ import torch
 from torch.optim.swa_utils import AveragedModel
 
 from ballotine.students.neural.checkpoint import Record
-from ballotine.students.neural.learner import Learner, Rows
+from ballotine.students.neural.learner import Learner
+from ballotine.students.neural.teaching import Rows
 
 
-def learning(learner: Learner, generator: torch.Generator, average: AveragedModel | None) -> Record:
-    """A copy of everything that learns and of where random numbers come from.
+def capture(learner: Learner, average: AveragedModel | None, *, finished: bool = False) -> Record:
+    """A copy of everything that learns, and of the state of all random number generators.
 
     Args:
         learner: after an epoch.
-        generator: the training's own.
         average: of the weights.
+        finished: whether this stage is over: then its counts and what was drawn are all that
+            matters to the next one.
     """
-    return deepcopy(
-        {
-            **drawn(learner, generator),
-            "modules": [module.state_dict() for module in learner.modules()],
-            "optimisers": [optimiser.state_dict() for optimiser in learner.optimisers],
-            "average": None if average is None else average.state_dict(),
-        }
-    )
-
-
-def drawn(learner: Learner, generator: torch.Generator) -> Record:
-    """What of a finished stage matters to the next one: its counts, and what was drawn."""
-    return {
-        "counts": {name: torch.from_numpy(c.copy()) for name, c in learner.counts().items()},
-        "generator": generator.get_state(),
+    counts = learner.teaching.counts()
+    kept = {
+        "counts": {name: torch.from_numpy(found.copy()) for name, found in counts.items()},
+        "generator": learner.setting.generator.get_state(),
         "torch": torch.get_rng_state(),
         "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
     }
+    if finished:
+        return kept
+    learning = {
+        "modules": [module.state_dict() for module in learner.modules],
+        "optimisers": [optimiser.state_dict() for optimiser in learner.optimisers],
+        "average": None if average is None else average.state_dict(),
+    }
+    return {**kept, **deepcopy(learning)}
 
 
-def put_back(
-    kept: Record, learner: Learner, generator: torch.Generator, average: AveragedModel | None
-) -> None:
-    """Make a learner, its average and all sources of random numbers what they were."""
-    for module, state in zip(learner.modules(), kept["modules"], strict=True):
-        module.load_state_dict(state)
-    for optimiser, state in zip(learner.optimisers, kept["optimisers"], strict=True):
-        optimiser.load_state_dict(deepcopy(state))  # it would go on with these very tensors
-    if average is not None:
-        average.load_state_dict(kept["average"])
-    redraw(kept, learner, generator)
-
-
-def redraw(kept: Record, learner: Learner, generator: torch.Generator) -> None:
-    """Make a learner's counts and all sources of random numbers what they were."""
-    learner.recount({name: np.array(c.numpy()) for name, c in kept["counts"].items()})
-    generator.set_state(kept["generator"])
+def restore(kept: Record, learner: Learner, average: AveragedModel | None) -> None:
+    """Put back what `capture` copied."""
+    if "modules" in kept:
+        for module, state in zip(learner.modules, kept["modules"], strict=True):
+            module.load_state_dict(state)
+        for optimiser, state in zip(learner.optimisers, kept["optimisers"], strict=True):
+            optimiser.load_state_dict(deepcopy(state))  # it would change these very tensors
+        if average is not None:
+            average.load_state_dict(kept["average"])
+    learner.teaching.recount({name: np.array(c.numpy()) for name, c in kept["counts"].items()})
+    learner.setting.generator.set_state(kept["generator"])
     torch.set_rng_state(kept["torch"])
     if torch.cuda.is_available() and len(kept["cuda"]) == torch.cuda.device_count():
         torch.cuda.set_rng_state_all(kept["cuda"])
 
 
 def packed(rows: list[Rows]) -> dict[str, Any]:
-    """The notable rows of all epochs, as two tensors a name instead of one an epoch."""
+    """The notable rows of all epochs, as two tensors per name instead of one per epoch."""
     names = rows[0] if rows else {}
     return {
         name: {

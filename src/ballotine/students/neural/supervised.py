@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from torch import nn
-
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
-from ballotine.students.neural.learner import Counts, Learner, LearnerSetting, Losses, Rows, descend
+from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend
 from ballotine.students.neural.pools import Batch
-from ballotine.students.neural.selection import RAMP
-from ballotine.students.neural.teaching import Alone, Peers, Teaching
+from ballotine.students.neural.teaching import RAMP, Peers
 
 
 class AnswerLearner(Learner):
@@ -18,29 +16,13 @@ class AnswerLearner(Learner):
 
     both = False
 
-    def __init__(self, setting: LearnerSetting, nets: list[nn.Module], teaching: Teaching) -> None:
-        super().__init__(nets, [setting.course.adam(net.parameters()) for net in nets])
-        self._setting, self._teaching = setting, teaching
-
     def step(self, batch: Batch, epoch: int) -> Losses:
         """Each network takes a step down its own loss."""
-        rows = self._setting.changed(batch.labelled)
-        lesson = self._teaching([net(rows) for net in self.nets], batch, epoch)
+        rows = self.setting.changed(batch.labelled)
+        lesson = self.teaching([net(rows) for net in self.nets], batch, epoch)
         for optimiser, loss in zip(self.optimisers, lesson.losses, strict=True):
             descend(optimiser, loss)
         return {"labelled": lesson.criterion}
-
-    def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """What the teaching has to tell."""
-        return self._teaching.end_epoch()
-
-    def counts(self) -> Counts:
-        """What the teaching counts."""
-        return self._teaching.counts()
-
-    def recount(self, counts: Counts) -> None:
-        """Hand the teaching its counts."""
-        self._teaching.recount(counts)
 
 
 class Supervised(NeuralStudent):
@@ -52,7 +34,7 @@ class Supervised(NeuralStudent):
     several_labels = True
 
     def _learner(self, setting: LearnerSetting) -> Learner:
-        return AnswerLearner(setting, [setting.make_net()], Alone(setting.smoothing))
+        return AnswerLearner(setting, [setting.make_net()])
 
 
 class CoTeaching(NeuralStudent):
@@ -69,7 +51,7 @@ class CoTeaching(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         noise_rate: float = 0.2,
         ramp: int = RAMP,

@@ -1,19 +1,113 @@
-"""How networks learn from answers: one alone, or two that teach each other."""
+"""How networks learn from answers of which some are wrong: one alone, or two that teach each other.
+
+Networks fit right answers before wrong ones. Co-teaching (Han et al. 2018) has two of them show
+each other the answers they find easiest; co-teaching+ (Yu et al. 2019) takes these among the
+rows the two disagree on, so that they stay two.
+
+PATE++ (Algorithm 3) then forgets answers that are probably wrong. An answer is suspicious in an
+epoch when the two peers predict its row differently and both differently from the answer. The
+counts of epochs decay: early on everything is suspicious. The algorithm as printed scales each
+epoch's marks instead, by which nothing decays; the text of the paper decays the running counts,
+and so do we.
+"""
 
 from __future__ import annotations
 
+import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import torch
 
 from ballotine.errors import ParameterError
-from ballotine.students.neural.cleansing import Suspicion
-from ballotine.students.neural.learner import Counts, Rows
 from ballotine.students.neural.losses import answer_losses
 from ballotine.students.neural.pools import Batch
-from ballotine.students.neural.selection import RAMP, exchanged, kept_share
+from ballotine.types import BoolArray, FloatArray, IntArray
+
+Rows = dict[str, IntArray]
+Counts = dict[str, FloatArray]
+
+RAMP = 15
+"""Epochs until the full share of answers is left out."""
+
+
+def kept_share(epoch: int, noise_rate: float, ramp: int = RAMP) -> float:
+    """R(e) = 1 − β·min(e/15, 1): the share of answers that is learnt from.
+
+    Args:
+        epoch: from 1.
+        noise_rate: β, the share of answers believed to be wrong.
+        ramp: epochs until that share is left out.
+    """
+    return 1 - noise_rate * min(epoch / ramp, 1.0)
+
+
+def smallest(losses: torch.Tensor, share: float) -> torch.Tensor:
+    """The places of the smallest losses: at least that share of them."""
+    count = math.ceil(share * len(losses) - 1e-9)
+    return torch.topk(losses, count, largest=False).indices
+
+
+def exchanged(
+    losses: tuple[torch.Tensor, torch.Tensor], candidates: torch.Tensor, share: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The places each of two peers learns from: those the other finds easiest.
+
+    Args:
+        losses: of each peer, one per row.
+        candidates: the places to choose from; none is fine.
+        share: how many of them are kept.
+    """
+    first, second = (smallest(each.detach()[candidates], share) for each in losses)
+    return candidates[second], candidates[first]
+
+
+class Suspicion:
+    """Running counts: counts ← α·counts + marks, at the end of each epoch.
+
+    Parameters:
+        answers: how many there are.
+        decay: α, at least 0 and at most 1.
+    """
+
+    def __init__(self, answers: int, decay: float) -> None:
+        if not 0.0 <= decay <= 1.0:
+            raise ParameterError(f"counts decay by a factor from 0 to 1, got {decay}")
+        self.counts: FloatArray = np.zeros(answers)
+        self._decay = decay
+        self._marked: BoolArray = np.zeros(answers, dtype=np.bool_)
+
+    def mark(self, places: IntArray) -> None:
+        """Mark places as suspicious in this epoch; marking one twice counts once."""
+        self._marked[places] = True
+
+    def end_epoch(self) -> IntArray:
+        """End an epoch and return its suspicious places."""
+        suspected = np.flatnonzero(self._marked).astype(np.int64)
+        self.counts = self._decay * self.counts + self._marked
+        self._marked[:] = False
+        return suspected
+
+
+def most_suspected(counts: FloatArray, codes: IntArray, share: float) -> IntArray:
+    """The places of the answers to forget: the share with the highest counts.
+
+    An answer that was never suspected stays, and so does the least suspected one of a class
+    that would otherwise have none left. Among equal counts the first places go.
+
+    Args:
+        counts: how suspicious each answer is.
+        codes: the answers' class numbers.
+        share: τ, of all answers.
+    """
+    if not 0.0 <= share < 1.0:
+        raise ParameterError(f"the share to remove is at least 0 and below 1, got {share}")
+    room = int(share * len(counts) + 1e-9)
+    order = np.argsort(-counts, kind="stable")
+    spared = {int(order[codes[order] == code][-1]) for code in np.unique(codes)}
+    removed = [int(place) for place in order if counts[place] > 0 and int(place) not in spared]
+    return np.sort(np.array(removed[:room], dtype=np.int64))
 
 
 @dataclass(frozen=True)
@@ -29,23 +123,26 @@ class Lesson:
     criterion: torch.Tensor
 
 
-class Teaching(Protocol):
-    """A rule for learning from answers."""
+class Teaching(ABC):
+    """A rule for learning from answers; it counts nothing unless a subclass does."""
 
+    @abstractmethod
     def __call__(self, logits: list[torch.Tensor], batch: Batch, epoch: int) -> Lesson:
         """The lesson of a batch, from each network's logits of the answered rows."""
 
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Numbers of the epoch, and places in the labelled pool worth telling."""
+        """Numbers of the epoch, and notable places in the labelled pool."""
+        return {}, {}
 
     def counts(self) -> Counts:
         """What is counted from epoch to epoch."""
+        return {}
 
-    def recount(self, counts: Counts) -> None:
-        """Go on with counts of an earlier time."""
+    def recount(self, counts: Counts) -> None:  # noqa: B027 - most rules count nothing
+        """Continue from earlier counts."""
 
 
-class Alone:
+class Alone(Teaching):
     """One network learns from all answers."""
 
     def __init__(self, smoothing: float = 0.0) -> None:
@@ -56,19 +153,8 @@ class Alone:
         loss = answer_losses(logits[0], batch.codes, self._smoothing).mean()
         return Lesson([loss], loss.detach())
 
-    def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Nothing to tell."""
-        return {}, {}
 
-    def counts(self) -> Counts:
-        """Nothing is counted."""
-        return {}
-
-    def recount(self, counts: Counts) -> None:
-        """Nothing is counted."""
-
-
-class Peers:
+class Peers(Teaching):
     """Two networks choose for each other what to learn.
 
     Parameters:
@@ -134,11 +220,11 @@ class Peers:
         return numbers, {"disagreed": disagreed, "suspected": suspected}
 
     def counts(self) -> Counts:
-        """How suspicious each answer is; all else begins anew with each epoch."""
+        """How suspicious each answer is; everything else starts afresh each epoch."""
         return {"suspicion": self.suspicion.counts}
 
     def recount(self, counts: Counts) -> None:
-        """Suspicions of an earlier time."""
+        """Continue from earlier counts."""
         self.suspicion.counts = counts["suspicion"]
 
     def _watch(self, batch: Batch, guesses: list[torch.Tensor], disagreed: torch.Tensor) -> None:

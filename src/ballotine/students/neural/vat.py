@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn import functional
 
 from ballotine.errors import ParameterError
+from ballotine.neural.zoo import Shape
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.learner import Learner, LearnerSetting, Losses, descend, untracked
 from ballotine.students.neural.losses import answer_losses, chances, divergences
@@ -61,13 +62,12 @@ class VatLearner(Learner):
     """Predictions must not change in the direction in which they would change most."""
 
     def __init__(self, setting: LearnerSetting, student: VAT) -> None:
-        net = setting.make_net()
-        super().__init__([net], [setting.course.adam(net.parameters())])
-        self._net, self._setting, self._student = net, setting, student
+        super().__init__(setting, [setting.make_net()])
+        self._net, self._student = self.nets[0], student
 
     def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
         """One step down the loss on answers, unsteadiness and indecision."""
-        setting, student, answered = self._setting, self._student, len(batch.places)
+        setting, student, answered = self.setting, self._student, len(batch.places)
         rows = setting.changed(batch.inputs)
         logits = self._net(rows)
         others = rows[answered:]
@@ -111,7 +111,7 @@ class VAT(NeuralStudent):
     def __init__(
         self,
         network: Any = "mlp",
-        shape: tuple[int, ...] | None = None,
+        shape: Shape | None = None,
         *,
         epsilon: float = 1.0,
         rounds: int = 1,

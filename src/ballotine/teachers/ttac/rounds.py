@@ -20,8 +20,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ballotine.errors import ParameterError
-from ballotine.neural.training import DivergedError, seeded
+from ballotine.errors import DivergedError, ParameterError
+from ballotine.neural.training import seeded
 from ballotine.teachers.engine import Engine, LocalEngine
 from ballotine.teachers.together import LearnTogether
 from ballotine.teachers.ttac.local import LocalRecords, LocalResult, LocalTask, train_locally
