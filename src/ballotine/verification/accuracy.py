@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
 
 from ballotine.oracle.truth import Truth
 from ballotine.types import FloatArray
-from ballotine.verification.case import Case, Configuration, Points
+from ballotine.verification.case import Case, Configuration, Effort, Points
 
 RELATIVE, ABSOLUTE = 1e-9, 1e-11
+REACHED = 0.99999
+"""The share of an exact cost that the oracle must find somewhere."""
+
+
+def exact_cases(
+    name: str,
+    statement: str,
+    source: str,
+    configurations: Callable[[Effort], Iterable[Configuration]],
+    claim: Callable[[Configuration, Points], FloatArray],
+    truth: Callable[[Configuration, Points], Truth],
+) -> tuple[Case[Configuration], Case[Configuration]]:
+    """An exact cost as two claims: it is never below the truth, and hardly ever above it."""
+    case = Case(name, statement, source, "holds", REACHED, configurations, claim, truth)
+    return case, accuracy(case)
 
 
 def accuracy(case: Case[Configuration]) -> Case[Configuration]:

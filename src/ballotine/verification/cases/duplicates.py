@@ -8,7 +8,7 @@ from ballotine.oracle import votes
 from ballotine.oracle.truth import Truth
 from ballotine.privacy import exact, published
 from ballotine.types import FloatArray
-from ballotine.verification.accuracy import accuracy
+from ballotine.verification.accuracy import exact_cases
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases import check, confident
 from ballotine.verification.cases.check import CheckedVote
@@ -64,17 +64,6 @@ def together_truth(vote: Vote, orders: Points) -> Truth:
     return votes.gnmax(vote.tally, vote.sigma, orders, teachers=vote.teachers)
 
 
-EXACT = Case(
-    "duplicates/exact",
-    "the two-sided divergence over all ways in which u teachers move",
-    "output law by quadrature, split moves enumerated; new",
-    "holds",
-    0.99999,
-    every,
-    exact_cost,
-    truth,
-)
-
 CASES: tuple[AnyCase, ...] = (
     Case(
         "duplicates/published",
@@ -106,8 +95,14 @@ CASES: tuple[AnyCase, ...] = (
         theorem6_cost,
         truth,
     ),
-    EXACT,
-    accuracy(EXACT),
+    *exact_cases(
+        "duplicates/exact",
+        "the two-sided divergence over all ways in which u teachers move",
+        "output law by quadrature, split moves enumerated; new",
+        every,
+        exact_cost,
+        truth,
+    ),
     Case(
         "duplicates/confident-exact",
         "the two-sided divergence of Confident-GNMax when two teachers move",

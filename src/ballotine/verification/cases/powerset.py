@@ -12,7 +12,7 @@ from ballotine.oracle.neighbours import Tally
 from ballotine.oracle.truth import Truth
 from ballotine.privacy import powerset, published
 from ballotine.types import FloatArray
-from ballotine.verification.accuracy import accuracy
+from ballotine.verification.accuracy import exact_cases
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases.multilabel import MULTI_WINNER
 from ballotine.verification.configurations import random_tally, small_tallies
@@ -76,17 +76,6 @@ def exact_cost(vote: SetVote, orders: Points) -> FloatArray:
     ).ravel()
 
 
-EXACT = Case(
-    "powerset/exact",
-    "the two-sided divergence over all allowed sets, those without votes included",
-    "output law by quadrature with a crowd of equal sets; new",
-    "holds",
-    0.99999,
-    every,
-    exact_cost,
-    truth,
-)
-
 CASES: tuple[AnyCase, ...] = (
     Case(
         "powerset/published",
@@ -108,8 +97,14 @@ CASES: tuple[AnyCase, ...] = (
         tight_cost,
         truth,
     ),
-    EXACT,
-    accuracy(EXACT),
+    *exact_cases(
+        "powerset/exact",
+        "the two-sided divergence over all allowed sets, those without votes included",
+        "output law by quadrature with a crowd of equal sets; new",
+        every,
+        exact_cost,
+        truth,
+    ),
     Case(
         "powerset/observed-only",
         "α/σ² when only the sets that were voted for take part",
