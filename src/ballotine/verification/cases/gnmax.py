@@ -18,34 +18,34 @@ SCALABLE = "Papernot et al. 2018 (Scalable PATE)"
 
 
 def truth(vote: Vote, orders: Points) -> Truth:
-    """The exact two-sided cost of a tally, by the oracle."""
+    """Return the oracle's exact two-sided cost of a tally."""
     return votes.gnmax(vote.tally, vote.sigma, orders, vote.weight, vote.teachers)
 
 
 def published_cost(vote: Vote, orders: Points) -> FloatArray:
-    """The published cost, for a weight or for several teachers."""
+    """Return the published cost, for a weight or for several teachers."""
     return published.gnmax(orders, vote.sigma, vote.weight * vote.teachers)
 
 
 def theorem6_cost(vote: Vote, orders: Points) -> FloatArray:
-    """Theorem 6, both directions."""
+    """Return the bound of Theorem 6 for both directions."""
     reach = vote.weight * vote.teachers
     return published.gnmax_data_dependent(vote.tally, orders, vote.sigma, reach).ravel()
 
 
 @lru_cache(maxsize=1 << 13)
 def exact_cost(vote: Vote, orders: Points) -> FloatArray:
-    """The exact cost that ships."""
+    """Return the shipped exact cost."""
     return exact.gnmax(vote.tally, orders, vote.sigma, vote.weight, vote.teachers).ravel()
 
 
 def every(effort: Effort) -> Iterator[Vote]:
-    """Small and large tallies of any number of classes."""
+    """Yield small and large tallies of several numbers of classes."""
     return itertools.chain(small_votes(effort), clear_votes(), large_votes(effort, "gnmax"))
 
 
 def two_classes(effort: Effort) -> Iterator[Vote]:
-    """Small and large tallies of two classes."""
+    """Yield small and large tallies of two classes."""
     large = large_votes(effort, "gnmax two classes", 120, (2,))
     return itertools.chain(small_votes(effort, (2,)), large)
 
