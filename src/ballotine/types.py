@@ -1,4 +1,4 @@
-"""Names for the arrays that travel between the rooms."""
+"""Type aliases for the arrays that the packages exchange."""
 
 from __future__ import annotations
 
@@ -18,4 +18,4 @@ Labels: TypeAlias = npt.NDArray[Any]
 """One class per row: numbers or strings."""
 
 ABSTAIN: int = -1
-"""The answer of a mechanism that keeps its answer to itself."""
+"""The answer of a mechanism that abstains."""

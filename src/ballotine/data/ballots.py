@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from ballotine.archives import blamed, check_cells, load_array, open_archive
+from ballotine.archives import check_cells, load_array, open_archive, reading_errors
 from ballotine.errors import DataError
 from ballotine.types import Matrix
 
@@ -126,7 +126,7 @@ def read_truth(path: Path) -> Matrix | None:
 
 
 def _blamed(path: Path, what: str) -> AbstractContextManager[None]:
-    return blamed(
+    return reading_errors(
         lambda reason: DataError(f"{path} cannot be read as {what}: {reason}"), "it is damaged"
     )
 

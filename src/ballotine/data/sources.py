@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ballotine.archives import blamed, check_cells, load_array, open_archive
+from ballotine.archives import check_cells, load_array, open_archive, reading_errors
 from ballotine.data.table import as_column, require_columns
 from ballotine.errors import DataError
 from ballotine.text import printable
@@ -192,14 +192,14 @@ def _archive(path: Path) -> Iterator[Any]:
 
 
 def _numpy_errors(path: Path) -> AbstractContextManager[None]:
-    return blamed(
+    return reading_errors(
         lambda reason: DataError(f"{_shown(path)} cannot be read as a NumPy file: {reason}"),
         "it is damaged, or holds pickled objects, which are never loaded",
     )
 
 
 def _arrow_errors(path: Path) -> AbstractContextManager[None]:
-    return blamed(
+    return reading_errors(
         lambda reason: DataError(f"{_shown(path)} cannot be read as a Parquet file: {reason}"),
         "it is damaged",
     )
