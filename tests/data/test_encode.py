@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ballotine.data import Column, Encoder, Schema
+from ballotine.data import ColumnSchema, Encoder, Schema
 from ballotine.data.encode import as_features
 from ballotine.errors import DataError
 
@@ -14,9 +14,9 @@ SCHEMA = Schema(
     target="ill",
     classes=("no", "yes"),
     columns={
-        "age": Column(low=0, high=100),
-        "dose": Column(low=-1, high=1, missing=0.5),
-        "ward": Column(levels=("A", "B")),
+        "age": ColumnSchema(low=0, high=100),
+        "dose": ColumnSchema(low=-1, high=1, missing=0.5),
+        "ward": ColumnSchema(levels=("A", "B")),
     },
 )
 
@@ -63,7 +63,7 @@ def test_a_row_is_encoded_alike_in_any_company(rows):
 
 
 def test_a_constant_public_column_does_not_divide_by_zero():
-    schema = Schema(columns={"x": Column(low=5, high=5)})
+    schema = Schema(columns={"x": ColumnSchema(low=5, high=5)})
     got = Encoder(schema).transform(pa.table({"x": [5.0, 4.0, 9.0, None]}))
     assert got.ravel().tolist() == [0, 0, 0, 0]
 

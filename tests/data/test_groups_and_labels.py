@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ballotine.data import Column, DataSpec, Schema, fingerprint, load, sources
+from ballotine.data import ColumnSchema, DataSpec, Schema, fingerprint, load, sources
 from ballotine.data.groups import read_groups
 from ballotine.data.target import UNKNOWN, label_matrix, label_words
 from ballotine.errors import DataError, ParameterError
@@ -43,7 +43,7 @@ def pick(columns, *names):
     return {name: columns[name] for name in names}
 
 
-SCHEMA = Schema(columns={"number": Column(low=0, high=10_000)})
+SCHEMA = Schema(columns={"number": ColumnSchema(low=0, high=10_000)})
 
 
 @pytest.fixture
@@ -122,9 +122,9 @@ def test_groups_of_arrays_and_named_sets_come_from_a_file(tmp_path):
     [
         ({"group_column": "agreement"}, DataError, "no column 'agreement'"),
         ({"group_column": "ill"}, ParameterError, "both groups and labels"),
-        ({"groups": "g.csv"}, ParameterError, "not from both"),
+        ({"groups": "g.csv"}, ParameterError, "not both"),
         (
-            {"schema": Schema(columns={"consent": Column(levels=("g0",))})},
+            {"schema": Schema(columns={"consent": ColumnSchema(levels=("g0",))})},
             ParameterError,
             "'consent' cannot be a feature",
         ),
@@ -145,7 +145,7 @@ def test_gaps_and_lengths_of_groups(tmp_path, grouped):
     with pytest.raises(DataError, match="80 rows in the private data, but 79 groups"):
         load(replace(without, groups=short))
     two = write(tmp_path / "two.csv", {"a": [1], "b": [2]})
-    with pytest.raises(DataError, match="must stand in one column, and there are 2"):
+    with pytest.raises(DataError, match="must be in one column, but there are 2"):
         read_groups(two)
     with pytest.raises(ParameterError, match="no column of groups"):
         DataSpec(source="digits", group_column="x")
@@ -218,7 +218,7 @@ def test_several_labels_of_arrays_are_the_same_records_as_a_table(tmp_path):
     assert arrays.fingerprint(b"s") == fingerprint(X, label_words(y), b"s")
     y[7, 0] = 1 - y[7, 0]
     assert fingerprint(X, label_words(y), b"s") != arrays.fingerprint(b"s")
-    by_schema = Schema(columns={"u": Column(low=0, high=1), "v": Column(low=0, high=1)})
+    by_schema = Schema(columns={"u": ColumnSchema(low=0, high=1), "v": ColumnSchema(low=0, high=1)})
     again = load(replace(spec, schema=by_schema))
     assert again.y_private.tolist() == arrays.y_private.tolist()
 
@@ -232,7 +232,7 @@ def test_targets_that_contradict(tmp_path, labelled):
         replace(labelled, targets=())
     with pytest.raises(DataError, match="no column 'sneeze'"):
         load(replace(labelled, targets=("cough", "sneeze")))
-    named = Schema(target="ill", columns={"number": Column(low=0, high=1)})
+    named = Schema(target="ill", columns={"number": ColumnSchema(low=0, high=1)})
     with pytest.raises(ParameterError, match="neither target nor classes"):
         load(replace(labelled, schema=named))
     np.savez(tmp_path / "a.npz", X=np.zeros((4, 2)), y=np.zeros((4, 3)))

@@ -8,13 +8,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ballotine.data import Column, DataSpec, Schema, load, sources
+from ballotine.data import ColumnSchema, DataSpec, Schema, load, sources
 from ballotine.errors import DataError, ParameterError
 
 SCHEMA = Schema(
     target="ill",
     classes=("no", "yes"),
-    columns={"age": Column(low=0, high=100), "ward": Column(levels=("A", "B", "C"))},
+    columns={"age": ColumnSchema(low=0, high=100), "ward": ColumnSchema(levels=("A", "B", "C"))},
 )
 
 
@@ -177,7 +177,7 @@ def test_a_split_keeps_rows_whole(tmp_path, monkeypatch):
         "id": [float(i) for i in ids],
         "parity": ["even" if i % 2 == 0 else "odd" for i in ids],
     }
-    schema = Schema(columns={"id": Column(low=0, high=1000)})
+    schema = Schema(columns={"id": ColumnSchema(low=0, high=1000)})
     for suffix in (".csv", ".parquet", ".npz"):
         spec = DataSpec(
             private=write(tmp_path / f"ids{suffix}", table),
@@ -243,7 +243,7 @@ def test_a_csv_of_the_same_numbers_is_the_same_data(tmp_path):
 def test_records_are_the_same_under_another_schema_or_public_file(tmp_path, files):
     """A budget belongs to the records: a run that scales them otherwise finds the same ledger."""
     base = load(files).fingerprint(b"s")
-    wide = Schema(target="ill", columns={"age": Column(low=-5, high=500)})
+    wide = Schema(target="ill", columns={"age": ColumnSchema(low=-5, high=500)})
     assert load(replace(files, schema=wide)).fingerprint(b"s") == base
     other = write(tmp_path / "other.csv", without(people(7, 8), "ill"))
     assert load(replace(files, schema=None, public=other)).fingerprint(b"s") == base
@@ -260,18 +260,20 @@ def test_a_schema_fills_the_gaps_of_arrays(tmp_path):
     spec = DataSpec(private=tmp_path / "a.npz", public=tmp_path / "p.npy")
     with pytest.raises(DataError, match="hold NaN; fill the gaps yourself, or give a schema"):
         load(spec)
-    schema = Schema(columns={"a": Column(low=0, high=100), "b": Column(low=0, high=4, missing=0)})
+    schema = Schema(
+        columns={"a": ColumnSchema(low=0, high=100), "b": ColumnSchema(low=0, high=4, missing=0)}
+    )
     data = load(replace(spec, schema=schema))
     assert data.X_private.tolist() == [[0.5, 0], [0.5, 0.75], [0.25, 0.25]]
     with pytest.raises(DataError, match=r"shape \(3, 2\), but the schema describes 1"):
-        load(replace(spec, schema=Schema(columns={"a": Column(low=0, high=1)})))
+        load(replace(spec, schema=Schema(columns={"a": ColumnSchema(low=0, high=1)})))
 
 
 def test_schema_files_and_remarks(tmp_path, files):
     path = tmp_path / "s.toml"
     path.write_text(SCHEMA.to_toml())
     assert load(replace(files, schema=path)).notes == ()
-    shouted = Schema(target="ill", columns={"ward": Column(levels=("WARD A",))})
+    shouted = Schema(target="ill", columns={"ward": ColumnSchema(levels=("WARD A",))})
     (note,) = load(replace(files, schema=shouted)).notes
     assert "column 'ward'" in note
 
@@ -289,7 +291,7 @@ def test_schema_files_and_remarks(tmp_path, files):
         (
             {"target": None, "schema": None},
             ParameterError,
-            "Name the target in the run",
+            "name the target in the run",
         ),
         ({"private": "nowhere.csv"}, DataError, r"nowhere\.csv does not exist"),
         ({"schema": "nowhere.toml"}, DataError, "cannot be read"),

@@ -32,7 +32,7 @@ def test_every_record_has_one_teacher_and_shares_are_even(
 def test_a_random_map_never_looks_at_the_values() -> None:
     one = make_partition("random", np.zeros(100), 7, b"secret")
     other = make_partition("random", np.arange(100), 7, b"secret")
-    assert all(np.array_equal(a, b) for a, b in zip(one.groups, other.groups, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(one.shares, other.shares, strict=True))
     assert not one.data_dependent
     assert one.assumption is None
 
@@ -47,7 +47,7 @@ def test_a_stratified_map_says_that_it_looked() -> None:
 
 def test_another_secret_deals_otherwise() -> None:
     one, other = (random_partition(200, 5, secret) for secret in (b"a", b"b"))
-    same = [np.array_equal(a, b) for a, b in zip(one.groups, other.groups, strict=True)]
+    same = [np.array_equal(a, b) for a, b in zip(one.shares, other.shares, strict=True)]
     assert not any(same)
 
 

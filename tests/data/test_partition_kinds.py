@@ -67,7 +67,7 @@ def test_some_similarity_deals_that_share_at_random() -> None:
 def test_full_similarity_is_the_random_partition() -> None:
     full = make_partition("similarity", LABELS, 7, b"s", s=100)
     plain = make_partition("random", LABELS, 7, b"s")
-    assert all(np.array_equal(a, b) for a, b in zip(full.groups, plain.groups, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(full.shares, plain.shares, strict=True))
     assert full.assumption is None
 
 
@@ -136,7 +136,7 @@ def test_wrong_options(kind: str, options: dict[str, object], message: str) -> N
 
 
 def test_a_column_needs_a_name_for_every_record() -> None:
-    with pytest.raises(DataError, match="one for every private record"):
+    with pytest.raises(DataError, match="one name for every private record"):
         make_partition("column", LABELS, 5, b"s", names=np.arange(5))
 
 
