@@ -1,4 +1,4 @@
-"""The public surface is what it says, and importing it is quick."""
+"""The public names are complete, and importing them is quick."""
 
 from __future__ import annotations
 

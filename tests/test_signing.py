@@ -193,7 +193,7 @@ class TestSignature:
 
 
 class TestWithoutBallotine:
-    """What a reviewer can do who trusts none of this code."""
+    """Checks that a reviewer can run without trusting this code."""
 
     def command(self, signed: Path) -> subprocess.CompletedProcess[bytes]:
         return openssl(

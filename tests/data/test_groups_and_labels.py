@@ -26,7 +26,7 @@ def write(path, columns):
 
 
 def patients(n, seed=0):
-    """Rows whose numbers tell their group and their labels again."""
+    """Rows whose numbers encode their group and their labels."""
     rng = np.random.default_rng(seed)
     number = rng.permutation(n) + 1000 * seed
     return {

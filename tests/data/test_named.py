@@ -1,4 +1,4 @@
-"""The registry, the embedded sets, the real files where there are any, and runs on them."""
+"""The registry, the embedded sets, real files if there are any, and runs on them."""
 
 import re
 from dataclasses import replace

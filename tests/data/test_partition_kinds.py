@@ -1,4 +1,4 @@
-"""Shares that differ on purpose: what they hold, and what they say they looked at."""
+"""Uneven shares: their contents, and whether they are marked as data-dependent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Schemas: what they accept, what they refuse, and that they never touch private rows."""
+"""Schemas: what they accept and what they refuse."""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Divergences against 50 digits, from almost equal laws to hopelessly different ones."""
+"""Divergences against 50 digits, from almost equal laws to very different ones."""
 
 from __future__ import annotations
 

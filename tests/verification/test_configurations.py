@@ -1,4 +1,4 @@
-"""What is tried: all of the small, some of the large, the same for the same seed."""
+"""Configurations: all small ones, some large ones, the same for the same seed."""
 
 from __future__ import annotations
 

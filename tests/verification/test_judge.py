@@ -1,4 +1,4 @@
-"""How truth and claim become a verdict."""
+"""How exact costs and claims become a verdict."""
 
 from __future__ import annotations
 
