@@ -35,7 +35,7 @@ class DataUnavailableError(DataError):
 
 
 class BudgetError(BallotineError):
-    """The privacy budget does not allow what was asked."""
+    """The privacy budget does not allow the request."""
 
     exit_code = 4
 

@@ -167,8 +167,8 @@ def check_signature(content: bytes, path: Path) -> str:
     beside = path.with_name(PUBLIC_NAME)
     if not beside.is_file():
         raise CardMismatchError(
-            f"{path.name} has a signature, but {PUBLIC_NAME} is not beside it: get it from whoever "
-            "signed"
+            f"{path.name} has a signature, but {PUBLIC_NAME} is not beside it: get it from the "
+            "signer"
         )
     public, signature = read_small(beside), read_small(signature_of(path))
     try:

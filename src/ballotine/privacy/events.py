@@ -92,7 +92,7 @@ class SharedGaussianArgmax(Event):
         The histogram's cost holds however the u votes move.
         """
         votes = self.teachers * self.weight
-        if self.classes == 2:  # all moved votes together shift the one difference by at most u
+        if self.classes == 2:  # all moved votes shift the same difference, so one bit suffices
             return tight.gnmax(orders, self.sigma, votes, classes=2)
         return published.gnmax(orders, self.sigma, votes)
 

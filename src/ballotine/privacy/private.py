@@ -44,11 +44,11 @@ class Sealed(Generic[Array]):
     __getstate__ = __reduce__
 
 
-def _refusal(done: str) -> Callable[..., NoReturn]:
+def _refusal(operation: str) -> Callable[..., NoReturn]:
     """Return a method that refuses the operation."""
 
     def refuse(self: Locked, *_: object, **__: object) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} is private: it is not {done}")
+        raise TypeError(f"{type(self).__name__} is private and cannot be {operation}")
 
     return refuse
 
@@ -69,12 +69,12 @@ class Locked:
 
     # Operations that Python or NumPy would otherwise provide by default or through __len__.
     __array_ufunc__ = None
-    __array__ = __array_function__ = _refusal("an array")
+    __array__ = __array_function__ = _refusal("turned into an array")
     __reduce__ = __getstate__ = _refusal("pickled or copied")
-    __iter__ = __getitem__ = __contains__ = _refusal("read one by one")
+    __iter__ = __getitem__ = __contains__ = _refusal("iterated or indexed")
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refusal("compared")
     __hash__ = _refusal("hashed")
-    __bool__ = __int__ = __float__ = __complex__ = __index__ = _refusal("a number")
+    __bool__ = __int__ = __float__ = __complex__ = __index__ = _refusal("turned into a number")
 
 
 class Private(Locked):

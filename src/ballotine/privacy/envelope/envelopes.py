@@ -88,7 +88,7 @@ def confident_gnmax(
         classes: the public number k of classes.
         order: the Rényi order, above 1.
         sigma: standard deviation of the noise on each class.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma_threshold: σ1, standard deviation of the noise of the check.
         runner_up: return costs by top and runner-up.
 
@@ -112,7 +112,7 @@ def check(teachers: int, order: float, threshold: float, sigma: float) -> FloatA
     Args:
         teachers: the public number n of teachers, one vote each.
         order: the Rényi order, above 1.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma: standard deviation of the noise of the check.
     """
     tops = np.arange(Size.of(teachers, 2).teachers + 1)

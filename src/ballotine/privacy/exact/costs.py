@@ -112,7 +112,7 @@ def confident_gnmax(
         counts: tallies, shape (queries, classes); counts may be fractional.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on each class.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma_threshold: σ1, standard deviation of the noise of the check.
         sensitivity: the weight of one teacher.
         teachers: how many teachers saw one record; each may change its vote independently.
@@ -146,7 +146,7 @@ def threshold(
 
     Args:
         top: the largest count of each query, shape (queries,).
-        threshold: T, what the noisy count must reach.
+        threshold: T, the threshold for the noisy count.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise.
         sensitivity: how far one record can move the largest count.

@@ -47,7 +47,7 @@ class LabelRelease:
     Attributes:
         orders: Rényi orders, shape (m,).
         unit: standard deviation of the noise, in units of the counts.
-        centre: what a noisy count must reach.
+        centre: the threshold for a noisy count.
         lowest: the smallest value a count can take.
         highest: the largest value a count can take.
         weight: the weight of the teacher whose ballot is replaced.

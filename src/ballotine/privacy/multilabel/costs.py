@@ -104,7 +104,7 @@ def tight(
     variant: Variant = "both",
     sensitivity: float = 1.0,
 ) -> FloatArray:
-    """Return the largest cost of the k released bits, whatever the counts: never above `gaussian`.
+    """Return the largest cost of the k released bits over all counts: never above `gaussian`.
 
     Each label is a one-bit release with the supremum g of `tight.threshold` at its own shift. The
     sum over labels is maximised over pairs of clipped ballots.
@@ -254,7 +254,7 @@ def check_data_dependent(
     Args:
         counts: clipped positive counts V¹, shape (queries, labels).
         teachers: n, the public number of teachers (the sum of their weights).
-        threshold: T, what the noisy larger count must reach.
+        threshold: T, the threshold for the noisy larger count.
         orders: Rényi orders above 1, shape (m,).
         sigma_threshold: σ_T, standard deviation of the noise of each check.
         tau: the largest norm of a ballot; None: ballots are not clipped.

@@ -1,7 +1,7 @@
 """The release of a data-dependent cost: noise, a margin for the noise, and the price of both.
 
 Except with a small probability β the released number is at least the true cost. The published ε
-adds the cost of the release and converts at δ − β, at the order fixed beforehand, so that δ covers
+adds the cost of the release and converts at δ − β, at the order fixed in advance, so that δ covers
 the failure too. Proofs: docs/proofs/smooth.md.
 """
 
