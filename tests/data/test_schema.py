@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.data import Schema
-from ballotine.data.schema import MOST_LEVELS, ColumnSchema
+from ballotine.data.schema import MAX_LEVELS, ColumnSchema
 from ballotine.errors import DataError
 
 TEXT = """
@@ -131,7 +131,7 @@ def test_from_public_reads_ranges_and_levels():
 def test_from_public_refuses_what_it_cannot_describe():
     with pytest.raises(DataError, match="'gap' of the public data holds only missing"):
         Schema.from_public(pa.table({"gap": ["", "NA"]}))
-    prose = [f"text {index}" for index in range(MOST_LEVELS + 1)]
+    prose = [f"text {index}" for index in range(MAX_LEVELS + 1)]
     with pytest.raises(DataError, match="'note' of the public data holds 1001 different texts"):
         Schema.from_public(pa.table({"note": prose}))
     with pytest.raises(DataError, match="infinite"):

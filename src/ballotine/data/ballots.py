@@ -30,7 +30,7 @@ BUFFER = 1 << 14
 """Bytes of a Parquet column read at once: there may be thousands of columns."""
 ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
 TRUTH_NAME = "y"
-MOST = 2**53
+MAX_VALUE = 2**53
 """The largest ballot or count: floats represent every whole number up to here."""
 
 
@@ -189,7 +189,7 @@ def _checked(rows: Matrix, path: Path) -> Matrix:
         raise DataError(f"{path} must hold numbers")
     if rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):
         raise DataError(f"{path} holds values that are not finite")
-    if float(rows.max()) > MOST:
+    if float(rows.max()) > MAX_VALUE:
         raise DataError(f"{path} holds values that are too large for ballots or counts")
     if np.any(rows < 0):
         raise DataError(f"{path} holds negative values; ballots and counts are 0 or more")

@@ -20,7 +20,7 @@ from ballotine.data.dataset import (
 from ballotine.data.encode import Encoder
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
-from ballotine.data.schema import MOST_LEVELS, Schema
+from ballotine.data.schema import MAX_LEVELS, Schema
 from ballotine.data.sources import read_arrays, source_kind
 from ballotine.data.table import require_columns
 from ballotine.data.target import Classes, Target
@@ -254,7 +254,7 @@ def _classes(
     found = (labelled_public or private).found_classes()
     if len(found) < 2:
         raise DataError("the labels name fewer than two classes; list the classes in a schema")
-    if len(found) > MOST_LEVELS:
+    if len(found) > MAX_LEVELS:
         raise DataError(
             "the target looks like a quantity, not like a class; name another column, or list the "
             "classes in a schema"

@@ -24,7 +24,7 @@ from ballotine.text import printable
 Class = pydantic.StrictStr | pydantic.StrictInt
 _Number = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
 
-MOST_LEVELS = 1000
+MAX_LEVELS = 1000
 """A text column with more distinct values than this is prose or a key, not a category."""
 
 
@@ -162,7 +162,7 @@ def _describe(column: pa.ChunkedArray, name: str, where: str) -> ColumnSchema:
             "give a schema, or remove the column"
         )
     levels = sorted(distinct(column, name, where))
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS:
         raise DataError(
             f"column '{printable(name)}' of {where} holds {len(levels)} different texts, too many "
             "for a category; remove it, or declare its levels in a schema"

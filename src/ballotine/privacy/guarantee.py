@@ -35,7 +35,7 @@ def round_up(value: float, digits: int = 3) -> float:
     return math.ceil(value * scale - 1e-9) / scale
 
 
-MOST_EPSILON = 1e100
+MAX_EPSILON = 1e100
 """A larger ε promises nothing, and overflows when divided by small costs."""
 
 
@@ -47,9 +47,9 @@ class Budget:
     delta: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon <= MOST_EPSILON:  # also refuses NaN
+        if not 0 < self.epsilon <= MAX_EPSILON:  # also refuses NaN
             raise ParameterError(
-                f"a budget's epsilon must be positive and at most {MOST_EPSILON:g}, got "
+                f"a budget's epsilon must be positive and at most {MAX_EPSILON:g}, got "
                 f"{self.epsilon}"
             )
         if not 0 < self.delta < 1:

@@ -22,7 +22,7 @@ from ballotine.types import FloatArray, IntArray
 
 PRECISION = 1e-5
 NEAR_ORDERS = 4  # the best order of the tight cost is a few grid steps from the published one's
-LEAST_SHARE = 0.7  # tight costs are at least 2/π of the published ones, and √(2/π) > 0.7
+MIN_SHARE = 0.7  # tight costs are at least 2/π of the published ones, and √(2/π) > 0.7
 CHECK_RATIO = 3.75
 """σ of the check divided by σ of the answer, as in Scalable PATE's experiments (150 and 40)."""
 THRESHOLD_SHARE = 0.8
@@ -131,7 +131,7 @@ def _smallest(charges: Callable[[float], Charges], published: float, budget: Bud
     window = slice(max(0, best - NEAR_ORDERS), best + NEAR_ORDERS + 1)
     near, room = orders[window], allowed[window]
     high = math.sqrt(float(squares.min()))
-    low = LEAST_SHARE * high
+    low = MIN_SHARE * high
     while high / low > 1 + PRECISION:
         middle = math.sqrt(low * high)
         fits = bool(np.any(_total(charges(middle), near) <= room))

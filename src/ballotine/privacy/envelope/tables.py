@@ -26,7 +26,7 @@ from ballotine.types import FloatArray
 
 # Beyond this many standard deviations a Gaussian's mass (1e-19) is left to the last node.
 _REACH = 9.0
-_MOST_NODES, _COARSEST = 8192, 0.005
+_MAX_NODES, _COARSEST = 8192, 0.005
 _MODERATE = 30.0
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # The deviation of τ = 2X − (X_i + X_j), a Gaussian of variance 6σ², in units of σ√2.
@@ -91,7 +91,7 @@ def grid(bend: Bend, widest_mean: float, widest_gap: float) -> FloatArray:
         widest_gap + _REACH + 2.0 * bend.order * bend.drift,
     )
     step = min(_COARSEST, 0.1 / (bend.order * bend.drift))
-    return np.linspace(0.0, reach, min(math.ceil(reach / step), _MOST_NODES) + 1)
+    return np.linspace(0.0, reach, min(math.ceil(reach / step), _MAX_NODES) + 1)
 
 
 @np.errstate(all="ignore")

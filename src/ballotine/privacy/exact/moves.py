@@ -11,7 +11,7 @@ import numpy as np
 from ballotine.errors import ParameterError
 from ballotine.types import IntArray
 
-MOST_MOVES = 10_000
+MAX_MOVES = 10_000
 """More moves than this are not enumerated: pricing one tally would take seconds."""
 
 
@@ -23,9 +23,9 @@ def split_moves(classes: int, teachers: int) -> IntArray:
     different classes.
 
     Raises:
-        ParameterError: when there are more than `MOST_MOVES`.
+        ParameterError: when there are more than `MAX_MOVES`.
     """
-    if move_count(classes, teachers) > MOST_MOVES:
+    if move_count(classes, teachers) > MAX_MOVES:
         raise ParameterError(
             f"{teachers} teachers can move between {classes} classes in too many ways to "
             "enumerate; use published.gnmax with sensitivity = teachers × weight (u²α/σ²) instead"

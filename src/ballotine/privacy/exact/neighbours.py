@@ -31,7 +31,7 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 
 _HOLDS = 1.0 - 1e-9
 _LARGEST_LOG_RATIO = 200.0
-_MOST_NODES = 6000
+_MAX_NODES = 6000
 # With larger products the BLAS library starts threads of its own, which compete with ours.
 _SMALL_PRODUCT = 200_000
 
@@ -58,7 +58,7 @@ def fits_one_grid(tallies: Levels, sigma: float, weight: float) -> BoolArray:
     shift = weight / sigma
     gaps = (tallies.counts[:, 0] - tallies.counts[:, -1]) / sigma
     nodes = node_count(gaps, tallies.classes, shift)
-    fits: BoolArray = (nodes <= _MOST_NODES) & (
+    fits: BoolArray = (nodes <= _MAX_NODES) & (
         shift * (gaps / 2.0 + 20.0 + 2.0 * shift) <= _LARGEST_LOG_RATIO
     )
     return fits

@@ -35,7 +35,7 @@ _BLOCK = 1 << 17
 _CELLS = 1 << 17
 _SHARED_TABLE = 4096
 _NEIGHBOURS = 2000
-_MOST_WORKERS = 4
+_MAX_WORKERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Pricing:
 
 def _run(jobs: list[Job]) -> Iterator[tuple[IntArray, FloatArray]]:
     """Run jobs, in threads when there are several: NumPy releases the interpreter lock."""
-    workers = min(_MOST_WORKERS, os.cpu_count() or 1, len(jobs))
+    workers = min(_MAX_WORKERS, os.cpu_count() or 1, len(jobs))
     if workers < 2:
         yield from (job() for job in jobs)
         return

@@ -36,7 +36,7 @@ from ballotine.types import FloatArray, IntArray
 _BLOCK = 1 << 15
 _COUNTS = 1 << 13
 # More scales than this are grouped, and each group is priced by its largest scale.
-_MOST_GROUPS = 128
+_MAX_GROUPS = 128
 _POWERS = (0.0, 1.0, 1.5, 2.0)
 
 
@@ -124,9 +124,9 @@ class LabelRelease:
     def _groups(self) -> FloatArray:
         """Return the largest and the smallest scale of each group, shape (groups, 2)."""
         distinct = np.unique(self.scales)[::-1]
-        if distinct.size <= _MOST_GROUPS:
+        if distinct.size <= _MAX_GROUPS:
             return np.stack((distinct, distinct), axis=1)
-        edges = np.geomspace(distinct[0], distinct[-1], _MOST_GROUPS)
+        edges = np.geomspace(distinct[0], distinct[-1], _MAX_GROUPS)
         group = np.searchsorted(-edges, -distinct)
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         return np.stack((distinct[starts], distinct[np.append(starts[1:], distinct.size) - 1]), 1)

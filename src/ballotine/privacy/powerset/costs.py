@@ -36,7 +36,7 @@ from ballotine.privacy.exact.neighbours import LawTables, holders, on_one_grid, 
 from ballotine.privacy.exact.search import Pairs, worst_costs
 from ballotine.privacy.exact.tallies import Levels, distinct, level_of_class, levels
 from ballotine.privacy.powerset.crowd import (
-    MOST_NODES,
+    MAX_NODES,
     SMALLEST_CROWD,
     grid_for,
     log_law_of_levels,
@@ -44,7 +44,7 @@ from ballotine.privacy.powerset.crowd import (
 )
 from ballotine.types import FloatArray
 
-_MOST_LABELS = 500
+_MAX_LABELS = 500
 _WIDEST = 1e6
 _LARGEST_LOG_RATIO = 200.0
 _BLOCK = 1 << 16
@@ -59,8 +59,8 @@ def allowed_subsets(labels: int, tau: int | None = None) -> int:
         tau: the largest number of labels in a set; None: no limit.
     """
     number = as_positive(labels, "labels")
-    if not number.is_integer() or number > _MOST_LABELS:
-        raise ParameterError(f"labels must be a whole number from 1 to {_MOST_LABELS}")
+    if not number.is_integer() or number > _MAX_LABELS:
+        raise ParameterError(f"labels must be a whole number from 1 to {_MAX_LABELS}")
     if tau is None:
         return 1 << int(number)
     most = as_nonnegative(tau, "tau")
@@ -197,8 +197,8 @@ def unobserved_maximum_quantile(
 def _as_allowed(allowed: int) -> int:
     if isinstance(allowed, bool) or not isinstance(allowed, int | np.integer):
         raise ParameterError("allowed must be a whole number; compute it with allowed_subsets")
-    if not 1 <= int(allowed) <= 1 << _MOST_LABELS:
-        raise ParameterError(f"allowed must lie between 1 and 2^{_MOST_LABELS}")
+    if not 1 <= int(allowed) <= 1 << _MAX_LABELS:
+        raise ParameterError(f"allowed must lie between 1 and 2^{_MAX_LABELS}")
     return int(allowed)
 
 
@@ -242,7 +242,7 @@ def _chunks(tallies: Levels, sigma: float, weight: float) -> Iterator[Levels]:
     start = 0
     while start < ranks.size:
         widest = (tops[ranks[start : start + 1]] + weight) / sigma
-        nodes = min(grid_for(widest, tallies.sizes).nodes.size, MOST_NODES)
+        nodes = min(grid_for(widest, tallies.sizes).nodes.size, MAX_NODES)
         rows = max(1, _CELLS // (g * (g + 1) * nodes))
         yield tallies.take(ranks[start : start + rows])
         start += rows
@@ -253,7 +253,7 @@ def _pairs(tallies: Levels, sigma: float, weight: float) -> Pairs:
     shift, top = weight / sigma, float(tallies.counts.max()) / sigma
     grid = grid_for(np.array([top + shift]), tallies.sizes)
     ratios = shift * (top + 20.0 + 2.0 * shift)
-    if grid.nodes.size > MOST_NODES or ratios > _LARGEST_LOG_RATIO:
+    if grid.nodes.size > MAX_NODES or ratios > _LARGEST_LOG_RATIO:
         return _one_by_one(tallies, sigma, weight)
     gaps = -tallies.counts / sigma
     tables = LawTables.build(np.unique(gaps), grid, shift)

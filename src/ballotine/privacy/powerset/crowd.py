@@ -38,7 +38,7 @@ from ballotine.types import FloatArray
 SMALLEST_CROWD = 64
 """The smallest crowd for which the step and the ends above are tested."""
 
-MOST_NODES = 6000
+MAX_NODES = 6000
 """Wider tallies are integrated outcome by outcome."""
 
 _ERROR = 1e-14
@@ -73,10 +73,10 @@ def log_law_of_levels(tallies: Levels, sigma: float) -> FloatArray:
     start = 0
     while start < ranks.size:
         widest = grid_for(positions[ranks[start]].max(keepdims=True), tallies.sizes).nodes.size
-        rows = max(1, _CELLS // (positions.shape[1] * min(widest, MOST_NODES)))
+        rows = max(1, _CELLS // (positions.shape[1] * min(widest, MAX_NODES)))
         chosen = ranks[start : start + rows]
         grid = grid_for(positions[chosen].max(axis=1), tallies.sizes[chosen])
-        law = _on_one_grid if grid.nodes.size <= MOST_NODES else _in_windows
+        law = _on_one_grid if grid.nodes.size <= MAX_NODES else _in_windows
         result[chosen] = law(positions[chosen], tallies.sizes[chosen], grid)
         start += rows
     return result
