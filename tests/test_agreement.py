@@ -1,4 +1,4 @@
-"""The model of votes has the two accuracies that it was asked for."""
+"""The model of votes has the two requested accuracies."""
 
 from __future__ import annotations
 

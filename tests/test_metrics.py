@@ -1,4 +1,4 @@
-"""Multi-label metrics, held against scikit-learn and against counting by hand."""
+"""Multi-label metrics, compared with scikit-learn and with counting by hand."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def mean_over_labels(
     least_positives: int,
     least_negatives: int,
 ) -> float:
-    """What scikit-learn says, label by label."""
+    """The metric by scikit-learn, label by label."""
     values = []
     for label in range(truth.shape[1]):
         rows = known[:, label]

@@ -65,7 +65,7 @@ def test_tails_reach_where_they_should() -> None:
     assert np.abs(gaussian[2:]).max() < 1e-15
     assert laplace_from_words(words)[:2] == pytest.approx([64 * np.log(2), -64 * np.log(2)])
     assert np.all(np.isfinite(laplace_from_words(words)))
-    # Small exponentials keep their digits as large ones do.
+    # Small exponentials are as accurate as large ones.
     exponential = exponential_from_words(words)
     assert exponential[:2] == pytest.approx([65 * np.log(2), 2.0**-65], rel=1e-12)
     assert exponential[2:] == pytest.approx([np.log(2), np.log(2)])

@@ -157,13 +157,13 @@ class TestSignature:
         for place in range(8 * len(content)):
             changed = bytearray(content)
             changed[place // 8] ^= 1 << place % 8
-            with pytest.raises(CardMismatchError, match="does not fit"):
+            with pytest.raises(CardMismatchError, match="does not match"):
                 check_signature(bytes(changed), signed)
         for place in range(8 * len(signature)):
             changed = bytearray(signature)
             changed[place // 8] ^= 1 << place % 8
             signature_of(signed).write_bytes(changed)
-            with pytest.raises(CardMismatchError, match="does not fit"):
+            with pytest.raises(CardMismatchError, match="does not match"):
                 check_signature(content, signed)
 
     def test_odd_signatures_and_keys_are_sentences(self, signed: Path) -> None:
@@ -193,7 +193,7 @@ class TestSignature:
 
 
 class TestWithoutBallotine:
-    """What a reviewer can do who trusts none of this code."""
+    """Checks that a reviewer can run without trusting this code."""
 
     def command(self, signed: Path) -> subprocess.CompletedProcess[bytes]:
         return openssl(

@@ -1,7 +1,7 @@
-"""A model of how teachers agree, for everything that must be said without the private votes.
+"""A public model of how often teachers agree, for planning without the private votes.
 
 On each query a share p of the teachers is right, p follows a Beta distribution, and one class
-gets most of the wrong votes. What fixes the distribution are public assumptions.
+gets most of the wrong votes. The parameters come from public assumptions.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ballotine.errors import ParameterError
 from ballotine.types import FloatArray
 
 RUNNER_UP = 0.6
-"""The share of wrong votes that one class is taken to get: classes are confused in pairs."""
+"""The assumed share of wrong votes that go to one class: classes are confused in pairs."""
 
 CELLS = 400
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(48)
 
 
 class Agreement(NamedTuple):
-    """Kinds of queries, from no teacher right to all of them.
+    """Kinds of queries, from those where no teacher is right to those where all are.
 
     Attributes:
         votes: shares of the votes by class, the right class first, shape (kinds, classes).
@@ -37,20 +37,22 @@ class Agreement(NamedTuple):
 
 
 def agreement(teacher_accuracy: float, plurality_accuracy: float, classes: int) -> Agreement:
-    """The model in which a teacher, and the most frequent vote, are right this often.
+    """Return the model with these accuracies of a teacher and of the most frequent vote.
 
-    Even cells of p, each with its probability: close races are few, but they cost most, so they
-    must not fall between quantiles.
+    The range of p is divided into cells of equal width rather than quantiles: close races are
+    rare but cost most, so they must not be averaged away.
 
     Args:
         teacher_accuracy: how often one teacher is right.
         plurality_accuracy: how often the most frequent vote is right.
-        classes: how many there are.
+        classes: the number of classes.
     """
     if not 0.0 < teacher_accuracy < 1.0:
-        raise ParameterError(f"teacher_accuracy lies between 0 and 1, got {teacher_accuracy}")
+        raise ParameterError(f"teacher_accuracy must lie between 0 and 1, got {teacher_accuracy}")
     if not 0.5 < plurality_accuracy < 1.0:
-        raise ParameterError(f"plurality_accuracy lies between 0.5 and 1, got {plurality_accuracy}")
+        raise ParameterError(
+            f"plurality_accuracy must lie between 0.5 and 1, got {plurality_accuracy}"
+        )
     if classes < 2:
         raise ParameterError(f"there must be at least two classes, got {classes}")
     tie = _rival(classes) / (1 + _rival(classes))
@@ -67,7 +69,7 @@ def agreement(teacher_accuracy: float, plurality_accuracy: float, classes: int) 
 
 
 def chance_right(counts: FloatArray, sigma: float) -> FloatArray:
-    """The chance that the first class has the largest noisy count, for each row of counts."""
+    """Return the probability, for each row of counts, that the first class wins the noisy vote."""
     leads = (counts[:, :1] - counts[:, 1:]) / sigma
     below = ndtr(leads[:, None, :] + _NODES[None, :, None]).prod(axis=2)
     chances: FloatArray = below @ _WEIGHTS / _WEIGHTS.sum()
@@ -75,7 +77,7 @@ def chance_right(counts: FloatArray, sigma: float) -> FloatArray:
 
 
 def root(rising: Callable[[float], float], low: float, high: float) -> float:
-    """Where a rising function is zero; the nearer end where it is nowhere."""
+    """Return the root of an increasing function; the nearer end if there is none."""
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (low, middle) if rising(middle) > 0 else (middle, high)
@@ -83,12 +85,12 @@ def root(rising: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _rival(classes: int) -> float:
-    """The share of wrong votes of the class that gets most of them."""
+    """Return the share of wrong votes that go to the most frequent wrong class."""
     return 1.0 if classes == 2 else max(RUNNER_UP, 1 / (classes - 1))
 
 
 def _vote_shares(right: FloatArray, classes: int) -> FloatArray:
-    """Shares of votes by class: the right one, its rival, and the others alike."""
+    """Return shares of votes by class: the right one, its rival, and equal shares of the rest."""
     rest = (1 - _rival(classes)) / max(classes - 2, 1)
     wrong = np.array([_rival(classes), *[rest] * (classes - 2)])
     return np.column_stack([right, (1 - right)[:, None] * wrong])

@@ -1,7 +1,7 @@
-"""NumPy files and archives from strangers, judged by their own headers before any memory is taken.
+"""Read untrusted NumPy files and archives; headers are checked before memory is allocated.
 
 A header of a hundred bytes can declare a petabyte, and a compressed file can unpack to a
-thousand times its size. What a file may ask for is bounded by what it holds.
+thousand times its size. The memory that a file may claim is limited by the file's size.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ import numpy as np
 
 from ballotine.errors import BallotineError
 
-MOST_TIMES = 100
+MAX_RATIO = 100
 ALWAYS_ALLOWED = 64 << 20
-"""An archive may unpack to so many times its size, or to so many bytes."""
+"""An archive may unpack to this multiple of its size, or to this many bytes."""
 
-MOST_CELLS = 1000
-"""A packed table may hold so many cells for each of its bytes."""
+MAX_CELLS_PER_BYTE = 1000
+"""A compressed table may hold this many cells per byte."""
 
-LONGEST_OF_NOTHING = 1 << 20
-"""How long the other axes of an empty array may be."""
+MAX_EMPTY_LENGTH = 1 << 20
+"""The largest length of the other axes of an empty array."""
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -35,11 +35,11 @@ _HEADERS = {
 
 
 class OversizedError(ValueError):
-    """A file asks for more memory than it can fill."""
+    """A file declares more content than its size allows."""
 
 
 class Header(NamedTuple):
-    """What an array file says about itself, and where its numbers begin."""
+    """The header of an array file, and the offset of its data."""
 
     shape: tuple[int, ...]
     fortran_order: bool
@@ -48,35 +48,35 @@ class Header(NamedTuple):
 
 
 def read_header(stream: BinaryIO, size: int) -> Header:
-    """The header of an .npy file or member.
+    """Read the header of an .npy file or archive member.
 
     Args:
-        stream: at its beginning.
-        size: how many bytes there are in all.
+        stream: positioned at the beginning.
+        size: the size of the whole file in bytes.
 
     Raises:
-        ValueError: it is no array of plain values.
-        OversizedError: it declares more values than there are bytes for.
+        ValueError: it is not an array of plain values.
+        OversizedError: it declares more values than the file can hold.
     """
     version = np.lib.format.read_magic(stream)
     if version not in _HEADERS:
-        raise ValueError("an array with named fields, or of a later format")
+        raise ValueError("an array with named fields, or of a newer format")
     shape, fortran_order, dtype = _HEADERS[version](stream)
     start = stream.tell()
     if dtype.hasobject or dtype.itemsize == 0 or any(length < 0 for length in shape):
         raise ValueError("not an array of plain values")
     values = math.prod(shape)
-    # With an axis of length 0, any length of the others would be free of charge.
-    if values * dtype.itemsize > size - start or (not values and max(shape) > LONGEST_OF_NOTHING):
+    # With an axis of length 0, the other axes could declare any length.
+    if values * dtype.itemsize > size - start or (not values and max(shape) > MAX_EMPTY_LENGTH):
         raise OversizedError("it declares more values than it holds")
     return Header(shape, fortran_order, dtype, start)
 
 
 def load_array(path: Path, *, mapped: bool = False) -> Any:
-    """The array of an .npy file, in memory or mapped; never a pickle.
+    """Load the array of an .npy file, in memory or memory-mapped; never a pickle.
 
     Raises:
-        ValueError: it is no array of plain values, or a forged one.
+        ValueError: it is not an array of plain values, or its header is forged.
     """
     with path.open("rb") as stream:
         header = read_header(stream, path.stat().st_size)
@@ -89,11 +89,11 @@ def load_array(path: Path, *, mapped: bool = False) -> Any:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Any]:
-    """The arrays of an .npz file by name; never pickles.
+    """Open an .npz file, whose arrays are read by name; never pickles.
 
     Raises:
-        ValueError: a member is no array of plain values, or a forged one.
-        zipfile.BadZipFile: no archive.
+        ValueError: a member is not an array of plain values, or its header is forged.
+        zipfile.BadZipFile: it is not an archive.
     """
     with path.open("rb") as stream:
         check_archive(stream, arrays_only=True)
@@ -102,56 +102,56 @@ def open_archive(path: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def blamed(on: Callable[[str], BallotineError], otherwise: str) -> Iterator[None]:
-    """Reading a stranger's file can fail anywhere in a library: then the file is to blame.
+def reading_errors(make_error: Callable[[str], BallotineError], default: str) -> Iterator[None]:
+    """Turn any exception while an untrusted file is read into an error about the file.
 
     Args:
-        on: makes the error from a reason.
-        otherwise: the reason, where the file does not ask for too much memory. What the library
-            says may quote the file, which may be private.
+        make_error: makes the error from a reason.
+        default: the reason for all other exceptions than oversized files and system errors. The
+            libraries' own messages may quote the file, which may be private.
     """
     try:
         yield
     except BallotineError:
         raise
     except OversizedError as problem:
-        raise on(str(problem)) from None
+        raise make_error(str(problem)) from None
     except OSError as problem:
-        raise on(problem.strerror or otherwise) from None
+        raise make_error(problem.strerror or default) from None
     except Exception:
-        raise on(otherwise) from None
+        raise make_error(default) from None
 
 
 def check_cells(rows: int, columns: int, size: int) -> None:
-    """Refuse a file that declares far more cells than bytes, as only a forged one would.
+    """Refuse a file that declares far more cells than its size allows, as only forged files do.
 
     Raises:
-        OversizedError: it does.
+        OversizedError: it declares too many cells.
     """
-    if rows < 0 or rows * max(1, columns) > max(ALWAYS_ALLOWED, MOST_CELLS * size):
+    if rows < 0 or rows * max(1, columns) > max(ALWAYS_ALLOWED, MAX_CELLS_PER_BYTE * size):
         raise OversizedError("it declares far more rows than it can hold")
 
 
 def check_archive(stream: BinaryIO, *, arrays_only: bool = False) -> None:
-    """Refuse a zip archive that unpacks to far more than it is, or holds forged arrays.
+    """Refuse a zip archive that unpacks to far more than its size, or holds forged arrays.
 
     Args:
         stream: the archive.
-        arrays_only: refuse members that are no arrays, too.
+        arrays_only: also refuse members that are not arrays.
 
     Raises:
-        ValueError: a member that should be an array is none.
-        OversizedError: an archive made to fill the memory.
-        zipfile.BadZipFile: no archive.
+        ValueError: a member that should be an array is not one.
+        OversizedError: the archive unpacks to far more than its size.
+        zipfile.BadZipFile: it is not an archive.
     """
     size = stream.seek(0, io.SEEK_END)
     stream.seek(0)
     with zipfile.ZipFile(stream) as archive:
         members = archive.infolist()
-        # The reader never hands out more than a member declares, so declarations bound it.
-        if sum(member.file_size for member in members) > max(ALWAYS_ALLOWED, MOST_TIMES * size):
+        # The reader never returns more than a member declares, so the declared sizes bound it.
+        if sum(member.file_size for member in members) > max(ALWAYS_ALLOWED, MAX_RATIO * size):
             raise OversizedError(
-                f"it unpacks to more than {MOST_TIMES} times its size; store it uncompressed"
+                f"it unpacks to more than {MAX_RATIO} times its size; store it uncompressed"
             )
         for member in members:
             if arrays_only or member.filename.endswith(".npy"):

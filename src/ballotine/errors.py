@@ -1,15 +1,15 @@
-"""Every error Ballotine raises on purpose, in one tree.
+"""The hierarchy of all errors that Ballotine raises on purpose.
 
-Each class carries the exit code the command line ends with, and, where a caller
-may want to act on it, the numbers behind the sentence. Messages say what is wrong
-and what to do; they never contain private values (records, ballots, tallies).
+Each class has the exit code of the command line and, where a caller may want to act on them,
+the numbers behind the message. Messages say what is wrong and what to do; they never contain
+private values (records, ballots, tallies).
 """
 
 from __future__ import annotations
 
 
 class BallotineError(Exception):
-    """Root of the tree: catch this to catch everything Ballotine means to say."""
+    """Base class: catch this to catch every error that Ballotine raises on purpose."""
 
     exit_code = 70
 
@@ -21,7 +21,7 @@ class ParameterError(BallotineError, ValueError):
 
 
 class RunFileError(ParameterError):
-    """A run file does not parse, has an unknown key or a value of the wrong kind."""
+    """A run file does not parse, has an unknown key, or has a value of the wrong type."""
 
 
 class MissingExtraError(ParameterError, ImportError):
@@ -41,21 +41,21 @@ class DataError(BallotineError, ValueError):
 
 
 class DataUnavailableError(DataError):
-    """A named data set could not be had from any of its sources."""
+    """A named data set is not available from any of its sources."""
 
 
 class BudgetError(BallotineError):
-    """The privacy budget does not allow what was asked."""
+    """The privacy budget does not allow the request."""
 
     exit_code = 4
 
 
 class InsufficientBudgetError(BudgetError):
-    """Answering would exceed the budget; nothing was spent by the refusal.
+    """Answering would exceed the budget; the refusal itself spent nothing.
 
     Attributes:
-        requested: Rényi cost of what was asked, at the ledger's order.
-        remaining: Rényi cost that is left, at the same order.
+        requested: the Rényi cost of the request, at the ledger's order.
+        remaining: the Rényi cost that is left, at the same order.
     """
 
     def __init__(self, message: str, *, requested: float, remaining: float) -> None:
@@ -65,10 +65,10 @@ class InsufficientBudgetError(BudgetError):
 
 
 class AbstainedError(BudgetError):
-    """The mechanism abstained on rows for which a class was demanded.
+    """The mechanism abstained on rows for which a class was required.
 
     Attributes:
-        abstained: how many of the rows have no answer (a public number).
+        abstained: the number of rows without an answer (public).
     """
 
     def __init__(self, message: str, *, abstained: int) -> None:
@@ -77,13 +77,13 @@ class AbstainedError(BudgetError):
 
 
 class LedgerError(BallotineError):
-    """The ledger cannot be opened, read or written as it should be."""
+    """The ledger cannot be opened, read or written."""
 
     exit_code = 5
 
 
 class LedgerBusyError(LedgerError):
-    """Another process holds the ledger for longer than we are willing to wait."""
+    """Another process held the ledger's lock for longer than the time limit."""
 
 
 class LedgerTamperedError(LedgerError):
@@ -95,21 +95,21 @@ class LedgerMismatchError(LedgerError):
 
 
 class CardMismatchError(LedgerError):
-    """A card or receipt is not what the ledger, the files beside it or its signature say."""
+    """A card or receipt contradicts the ledger, the files beside it or its signature."""
 
 
 class UnknownEventError(LedgerError):
-    """The ledger holds a privacy event this version cannot price: fail closed."""
+    """The ledger holds a privacy event that this version cannot price: fail closed."""
 
 
 class HolderKeyError(BallotineError):
-    """The holder's key is missing, is there already, cannot be read or wants a passphrase."""
+    """The holder's key is missing, exists already, cannot be read or needs a passphrase."""
 
     exit_code = 2
 
 
 class RunFolderError(BallotineError):
-    """A run folder exists already, is missing a part, or cannot be written."""
+    """A run folder exists already, is incomplete, or cannot be written."""
 
     exit_code = 6
 

@@ -1,16 +1,16 @@
-"""How good multi-label answers are: ACC, BAC, AUC and mAP, each a mean over labels.
+"""Metrics of multi-label answers: ACC, BAC, AUC and mAP, each a mean over labels.
 
 Rows are queries, columns are labels. Every metric is computed label by label, over the rows where
 the true label is known and an answer was given, and then averaged over the labels for which it is
 defined. With TP, FN, FP, TN the numbers of true and false positives and negatives of one label:
 
-- ACC: the share of right answers, (TP + TN)/(TP + FN + FP + TN). Defined where a row counts.
+- ACC: the share of right answers, (TP + TN)/(TP + FN + FP + TN). Defined where any row counts.
 - BAC: the mean recall of the two classes, (TP/(TP + FN) + TN/(TN + FP))/2. Defined where both
   classes occur.
 - AUC: the share of pairs of a positive and a negative row in which the positive one has the higher
   score; a tie counts half. Defined where both classes occur.
-- mAP: the average precision, the sum over distinct scores, from the highest down, of the precision
-  among the rows with at least this score times the share of positives that have exactly it.
+- mAP: the average precision: the sum over distinct scores, in descending order, of the precision
+  among the rows with at least this score times the share of positives with exactly this score.
   Defined where a positive row occurs.
 
 Released answers are bits. Used as scores they make AUC equal to BAC, as in the tables of the
@@ -33,7 +33,7 @@ _Metric = Callable[[BoolArray, FloatArray], float]
 
 @dataclass(frozen=True)
 class MultiLabelScores:
-    """The four metrics; NaN where no label allows one.
+    """The four metrics; NaN where a metric is defined for no label.
 
     Attributes:
         acc: mean accuracy.
@@ -54,13 +54,13 @@ def score(
     scores: FloatArray | None = None,
     known: BoolArray | None = None,
 ) -> MultiLabelScores:
-    """All four metrics of released answers.
+    """Return all four metrics of released answers.
 
     Args:
         truth: 0 or 1, shape (queries, labels).
-        answers: 0, 1 or ABSTAIN, same shape; an abstained label counts for nothing.
-        scores: what AUC and mAP rank by, same shape; the answers themselves if absent.
-        known: which true labels are known, same shape; all if absent.
+        answers: 0, 1 or ABSTAIN, same shape; abstentions are ignored.
+        scores: the scores for AUC and mAP, same shape; by default the answers.
+        known: which true labels are known, same shape; by default all.
     """
     counted = _counted(truth, known) & np.not_equal(answers, ABSTAIN)
     ranking = answers.astype(np.float64) if scores is None else scores
@@ -73,42 +73,42 @@ def score(
 
 
 def accuracy(truth: Labels, answers: IntArray, known: BoolArray | None = None) -> float:
-    """ACC of 0/1 answers; see the head of this module."""
+    """Return the ACC of 0/1 answers, as the module docstring defines it."""
     return _mean(truth, answers, known, _accuracy)
 
 
 def balanced_accuracy(truth: Labels, answers: IntArray, known: BoolArray | None = None) -> float:
-    """BAC of 0/1 answers; see the head of this module."""
+    """Return the BAC of 0/1 answers, as the module docstring defines it."""
     return _mean(truth, answers, known, _balanced_accuracy)
 
 
 def roc_auc(truth: Labels, scores: FloatArray, known: BoolArray | None = None) -> float:
-    """AUC of scores; see the head of this module."""
+    """Return the AUC of scores, as the module docstring defines it."""
     return _mean(truth, scores, known, _roc_auc)
 
 
 def mean_average_precision(
     truth: Labels, scores: FloatArray, known: BoolArray | None = None
 ) -> float:
-    """The mAP of scores; see the head of this module."""
+    """Return the mAP of scores, as the module docstring defines it."""
     return _mean(truth, scores, known, _average_precision)
 
 
 def _counted(truth: Labels, known: BoolArray | None) -> BoolArray:
     if truth.ndim != 2:
-        raise DataError("true labels need the shape (queries, labels)")
+        raise DataError("true labels must have the shape (queries, labels)")
     if known is None:
         return np.ones(truth.shape, dtype=np.bool_)
     if known.shape != truth.shape:
-        raise DataError("the mask of known labels and the true labels differ in shape")
+        raise DataError("the mask of known labels must have the shape of the true labels")
     return known
 
 
 def _mean(truth: Labels, given: Labels, known: BoolArray | None, metric: _Metric) -> float:
-    """The mean of a metric over the labels that define it."""
+    """Return the mean of a metric over the labels for which it is defined."""
     counted = _counted(truth, known)
     if given.shape != truth.shape:
-        raise DataError("the answers and the true labels differ in shape")
+        raise DataError("the answers must have the shape of the true labels")
     if not np.isin(truth[counted], (0, 1)).all():
         raise DataError("a true label must be 0 or 1 wherever it is known")
     values = [
@@ -136,7 +136,7 @@ def _roc_auc(positive: BoolArray, scores: FloatArray) -> float:
     negatives = positive.size - positives
     if not positives or not negatives:
         return float("nan")
-    # The rank sum of the positives counts, for each, the rows below it and half of its ties.
+    # The rank sum of the positives counts, for each of them, the rows below it and half its ties.
     wins = float(rankdata(scores)[positive].sum()) - positives * (positives + 1) / 2.0
     return wins / (positives * negatives)
 
@@ -146,7 +146,7 @@ def _average_precision(positive: BoolArray, scores: FloatArray) -> float:
         return float("nan")
     order = np.argsort(-scores, kind="stable")
     hits = np.cumsum(positive[order])
-    # Rows of equal score enter together: only the last of them is a threshold.
+    # Rows of equal score are added together: only the last of them is a threshold.
     last = np.flatnonzero(np.append(np.diff(scores[order]) != 0, True))
     precision = hits[last] / (last + 1.0)
     share = np.diff(hits[last], prepend=0) / hits[-1]

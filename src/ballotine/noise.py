@@ -1,9 +1,9 @@
-"""Where randomness comes from: the operating system, or a seed for experiments.
+"""Sources of randomness: the operating system, or a seed for experiments.
 
-Both sources hand out raw 64-bit words and share one transformation into Gaussian and
-Laplace noise, so a statistical test of one is a test of the other. Noise is asked for
-*per query*: a seeded source derives it from (seed, query key), which makes a seeded run
-independent of chunking, of order and of interruptions. A secure source ignores the key.
+Both sources return raw 64-bit words and share one transformation into Gaussian and Laplace
+noise, so a statistical test of one is a test of the other. Noise is drawn *per query*: a seeded
+source derives it from (seed, query key), which makes a seeded run independent of chunking,
+order and interruptions. A secure source ignores the key.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ballotine.types import FloatArray, WordArray
 
 
 class NoiseSource(Protocol):
-    """What mechanisms and partitions draw from."""
+    """A source of random words for mechanisms and partitions."""
 
     @property
     def seeded(self) -> bool:
@@ -37,7 +37,7 @@ class SecureNoise:
     seeded = False
 
     def words(self, purpose: str, key: bytes, count: int) -> bytes:  # noqa: ARG002
-        """Fresh words; purpose and key make no difference."""
+        """Return fresh words; purpose and key are ignored."""
         return secrets.token_bytes(8 * count)
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class SecureNoise:
 
 
 class SeededNoise:
-    """Repeatable words, for experiments only: who knows the seed can remove the noise."""
+    """Reproducible words, for experiments only: anyone who knows the seed can remove the noise."""
 
     seeded = True
 
@@ -55,7 +55,7 @@ class SeededNoise:
         self._prefix = b"ballotine/noise/1\0" + str(seed).encode() + b"\0"
 
     def words(self, purpose: str, key: bytes, count: int) -> bytes:
-        """The same words for the same (seed, purpose, key), however often asked."""
+        """Return the same words for the same (seed, purpose, key) every time."""
         label = purpose.encode()
         stream = self._prefix + len(label).to_bytes(4, "big") + label + key
         return hashlib.shake_256(stream).digest(8 * count)
@@ -65,12 +65,12 @@ class SeededNoise:
 
 
 def source(seed: int | None) -> NoiseSource:
-    """The secure source, or a seeded one when a seed is given."""
+    """Return the secure source, or a seeded one if a seed is given."""
     return SecureNoise() if seed is None else SeededNoise(seed)
 
 
 class QueryNoise:
-    """Noise for a batch of queries; each call draws anew for all of them."""
+    """Noise for a batch of queries; each call draws fresh noise for all of them."""
 
     def __init__(self, origin: NoiseSource, keys: Sequence[bytes]) -> None:
         self._origin = origin
@@ -78,21 +78,21 @@ class QueryNoise:
         self._calls = 0
 
     def gaussian(self, scale: float, columns: int) -> FloatArray:
-        """Independent N(0, scale²), shape (queries, columns)."""
+        """Draw independent N(0, scale²) noise, shape (queries, columns)."""
         positive(scale)
         return scale * gaussian_from_words(self._draw(columns))
 
     def laplace(self, scale: float, columns: int) -> FloatArray:
-        """Independent Laplace noise of that scale, shape (queries, columns)."""
+        """Draw independent Laplace noise of this scale, shape (queries, columns)."""
         positive(scale)
         return scale * laplace_from_words(self._draw(columns))
 
     def exponential(self, columns: int) -> FloatArray:
-        """Independent −ln u of uniform u, shape (queries, columns)."""
+        """Draw independent −ln u of uniform u, shape (queries, columns)."""
         return exponential_from_words(self._draw(columns))
 
     def integers(self, bits: int) -> list[int]:
-        """One integer for each query, uniform from 0 to 2^bits − 1."""
+        """Draw one integer for each query, uniform from 0 to 2^bits − 1."""
         words = -(-bits // 64)
         drawn = self._draw(words)
         return [int.from_bytes(row.tobytes(), "little") >> (64 * words - bits) for row in drawn]
@@ -108,12 +108,12 @@ class QueryNoise:
 
 
 SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
-"""Beyond, squares and costs overflow."""
+"""Outside this range, squares and costs overflow or underflow."""
 
 
 def positive(scale: float) -> None:
-    """Refuse a noise scale that protects nobody."""
-    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # refuses NaN, too
+    """Raise ParameterError unless the noise scale is positive and within range."""
+    if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # also refuses NaN
         raise ParameterError(
             f"a noise scale must be positive, from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}, got "
             f"{scale}"
@@ -121,10 +121,10 @@ def positive(scale: float) -> None:
 
 
 def sign_and_uniform(words: WordArray) -> tuple[FloatArray, FloatArray]:
-    """A fair sign from the lowest bit, and a uniform in (0, 1) from the other 63.
+    """Return a fair sign from the lowest bit and a uniform in (0, 1) from the other 63.
 
-    The uniform is fine-grained near 0, which is where the tails come from; a plain
-    53-bit uniform would cut them at eight standard deviations and coarsen one side.
+    The uniform has a fine resolution near 0, which determines the tails; a plain 53-bit uniform
+    would cut them off at eight standard deviations and make one side coarser.
     """
     sign = 1.0 - 2.0 * (words & np.uint64(1)).astype(np.float64)
     uniform = ((words >> np.uint64(1)).astype(np.float64) + 0.5) * 2.0**-63
@@ -132,23 +132,23 @@ def sign_and_uniform(words: WordArray) -> tuple[FloatArray, FloatArray]:
 
 
 def gaussian_from_words(words: WordArray) -> FloatArray:
-    """Standard normal noise by inversion of the half-normal tail."""
+    """Return standard normal noise by inversion of the half-normal tail."""
     sign, uniform = sign_and_uniform(words)
     result: FloatArray = -sign * ndtri(uniform / 2)
     return result
 
 
 def laplace_from_words(words: WordArray) -> FloatArray:
-    """Standard Laplace noise by inversion of the exponential tail."""
+    """Return standard Laplace noise by inversion of the exponential tail."""
     sign, uniform = sign_and_uniform(words)
     result: FloatArray = -sign * np.log(uniform)
     return result
 
 
 def exponential_from_words(words: WordArray) -> FloatArray:
-    """Standard exponential noise: −ln u, where u is fine-grained at both of its ends.
+    """Return standard exponential noise −ln u, where u has a fine resolution at both ends.
 
-    Small values are as exact as large ones, so what is far in either tail is.
+    Small values are as accurate as large ones, so both tails are accurate.
     """
     sign, uniform = sign_and_uniform(words)
     result: FloatArray = np.where(sign > 0, -np.log(uniform / 2), -np.log1p(-uniform / 2))

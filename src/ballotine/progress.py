@@ -1,4 +1,4 @@
-"""How a long run tells how far it is, without knowing who listens."""
+"""The interface through which a long run reports its progress."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ Advance = Callable[[int], None]
 
 
 class Progress(Protocol):
-    """Opens one stage after another."""
+    """Receives one stage after another."""
 
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:
-        """A stage of ``total`` steps; the block is told how to advance it."""
+        """Open a stage of ``total`` steps; the context yields the function that advances it."""
 
     def tell(self, text: str) -> None:
-        """A few words beside the stage that was opened last, such as its losses."""
+        """Show a short text beside the current stage, such as its losses."""
 
 
 class Silent:
-    """Progress that nobody watches."""
+    """Ignores all progress."""
 
     def stage(self, name: str, total: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG002
-        """Ignore every step."""
+        """Ignore the steps."""
         return nullcontext(lambda _: None)
 
     def tell(self, text: str) -> None:
-        """Ignore every word."""
+        """Ignore the text."""

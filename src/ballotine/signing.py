@@ -1,7 +1,7 @@
 """The holder's signature: Ed25519 over the exact bytes of a card or a receipt.
 
-A signature is 64 raw bytes in a file of its own, next to what it signs; the public key is a
-PEM file beside both. OpenSSL, or any library that knows Ed25519, checks it without Ballotine.
+A signature is 64 raw bytes in a separate file next to what it signs; the public key is a PEM
+file beside both. OpenSSL, or any library with Ed25519, can check it without Ballotine.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ballotine.holder import create_private, holder_folder, read_private
 PASSPHRASE = "BALLOTINE_KEY_PASSPHRASE"
 PRIVATE_NAME, PUBLIC_NAME = "holder.key", "holder.pub"
 _HEX = re.compile(r"[0-9a-f]{64}")
-_LARGEST = 1 << 16  # bytes: a PEM key and a signature are far smaller
-_LONGEST = 1023  # bytes of a passphrase that OpenSSL takes
+_MAX_FILE_BYTES = 1 << 16  # a PEM key or a signature is far smaller
+_MAX_PASSPHRASE_BYTES = 1023  # OpenSSL's limit
 
 Ask = Callable[[], str | None]
-"""Asks a person for the passphrase; None where there is nobody to ask."""
+"""Asks the user for the passphrase; returns None if there is no user to ask."""
 
 
 @dataclass(frozen=True)
@@ -39,31 +39,31 @@ class Signer:
 
     @property
     def public(self) -> bytes:
-        """The public key, as a PEM file."""
+        """The public key in PEM form."""
         return _pem(self._key.public_key())
 
     @property
     def fingerprint(self) -> str:
-        """What people compare."""
+        """The fingerprint of the public key, for people to compare."""
         return fingerprint_of(self.public)
 
     def sign(self, path: Path) -> None:
-        """Sign a file as it stands; signature and public key are written beside it."""
+        """Sign the current content of a file; write the signature and the public key beside it."""
         write_atomic(path.with_name(PUBLIC_NAME), self.public)
         write_atomic(signature_of(path), self._key.sign(path.read_bytes()))
 
     def require_place(self, folder: Path) -> None:
-        """Refuse a folder whose files were signed by another key: they need its public half."""
+        """Refuse a folder that holds another public key, which its signatures may need."""
         beside = folder / PUBLIC_NAME
         if beside.exists() and fingerprint_of(read_small(beside)) != self.fingerprint:
             raise HolderKeyError(
-                f"{beside} is another key than yours, and signatures in that folder may rest on "
-                "it: choose another folder"
+                f"{beside} is not your public key, and signatures in that folder may need it: "
+                "choose another folder"
             )
 
 
 def write_signed(path: Path, content: str, signer: Signer | None) -> None:
-    """Write a document and its signature; a signature of an earlier version never stays."""
+    """Write a document and its signature; an old signature is removed in any case."""
     signature_of(path).unlink(missing_ok=True)
     write_atomic(path, content)
     if signer is not None:
@@ -71,24 +71,24 @@ def write_signed(path: Path, content: str, signer: Signer | None) -> None:
 
 
 def key_path() -> Path:
-    """Where the holder's private key is, or would be."""
+    """Return the path of the holder's private key, whether or not it exists."""
     return holder_folder() / PRIVATE_NAME
 
 
 def signature_of(path: Path) -> Path:
-    """The name of a file's signature."""
+    """Return the path of a file's signature."""
     return path.with_name(path.name + ".sig")
 
 
 def new_key(passphrase: str | None = None) -> Signer:
-    """Make the holder's key; an existing one is never replaced."""
-    if passphrase is not None and not 0 < len(_encoded(passphrase)) <= _LONGEST:
-        raise HolderKeyError(f"a passphrase has between 1 and {_LONGEST} bytes")
+    """Create the holder's key; an existing one is never replaced."""
+    if passphrase is not None and not 0 < len(_encoded(passphrase)) <= _MAX_PASSPHRASE_BYTES:
+        raise HolderKeyError(f"a passphrase must have 1 to {_MAX_PASSPHRASE_BYTES} bytes")
     path = key_path()
     if os.path.lexists(path):
         raise HolderKeyError(
-            f"there is a key already: {path}; cards it signed are checked with its public half, "
-            "so move both away and keep them before you make another"
+            f"there is a key already: {path}; cards that it signed are checked with its public "
+            "key, so move both files elsewhere and keep them before you make another"
         )
     key = Ed25519PrivateKey.generate()
     how: serialization.KeySerializationEncryption = serialization.NoEncryption()
@@ -102,10 +102,10 @@ def new_key(passphrase: str | None = None) -> Signer:
 
 
 def load_signer(ask: Ask | None = None) -> Signer | None:
-    """The holder's key, or None if none was made; raises if it cannot be used.
+    """Return the holder's key, or None if there is none; raise if it cannot be used.
 
     Args:
-        ask: how to ask a person for the passphrase, where BALLOTINE_KEY_PASSPHRASE is not set.
+        ask: asks the user for the passphrase if BALLOTINE_KEY_PASSPHRASE is not set.
     """
     path = key_path()
     if not os.path.lexists(path):
@@ -113,23 +113,23 @@ def load_signer(ask: Ask | None = None) -> Signer | None:
     content = read_private(path)
     try:
         return _signer(content, None, path)
-    except TypeError:  # how the library says that there is a passphrase
+    except TypeError:  # the library raises this for an encrypted key without a passphrase
         passphrase = os.environ.get(PASSPHRASE) or (ask() if ask else None)
     if not passphrase:
         raise HolderKeyError(
-            f"the holder's key {path} has a passphrase: set {PASSPHRASE}, or work at a terminal "
+            f"the holder's key {path} has a passphrase: set {PASSPHRASE}, or use a terminal "
             "that can ask for it; nothing was spent"
         )
     return _signer(content, passphrase, path)
 
 
 def holder_public_key() -> bytes:
-    """The public half of the holder's key (PEM), without asking for a passphrase."""
+    """Return the holder's public key (PEM) without asking for a passphrase."""
     path = key_path()
     if not os.path.lexists(path):
         raise HolderKeyError(f"there is no key at {path}; make one with: ballotine key new")
     beside = path.with_name(PUBLIC_NAME)
-    if not beside.exists():  # lost: the private key knows it
+    if not beside.exists():  # derive it again from the private key
         signer = load_signer()
         assert signer is not None
         write_atomic(beside, signer.public)
@@ -137,7 +137,7 @@ def holder_public_key() -> bytes:
 
 
 def fingerprint_of(public: bytes) -> str:
-    """SHA-256 of the key's DER form (SubjectPublicKeyInfo), in groups of four digits."""
+    """Return the SHA-256 of the key's DER form (SubjectPublicKeyInfo), in groups of four digits."""
     der = _public(public).public_bytes(
         serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
     )
@@ -145,50 +145,50 @@ def fingerprint_of(public: bytes) -> str:
 
 
 def read_fingerprint(typed: str) -> str:
-    """A fingerprint as somebody typed or pasted it, in the usual form."""
+    """Normalise a fingerprint that was typed or pasted."""
     digits = re.sub(r"[\s:.-]", "", typed).lower()
     if not _HEX.fullmatch(digits):
         raise ParameterError(
-            "a fingerprint has 64 hexadecimal digits, as `ballotine key show` prints them"
+            "a fingerprint must have 64 hexadecimal digits, as `ballotine key show` prints it"
         )
     return _grouped(digits)
 
 
 def check_signature(content: bytes, path: Path) -> str:
-    """Check the signature beside a file, by the public key beside it.
+    """Check the signature beside a file with the public key beside it.
 
     Args:
         content: the bytes of the file, as they were read.
         path: the file.
 
     Returns:
-        The fingerprint of the key. Whose key it is must be known from elsewhere.
+        The fingerprint of the key. Whose key it is must be established by other means.
     """
     beside = path.with_name(PUBLIC_NAME)
     if not beside.is_file():
         raise CardMismatchError(
-            f"{path.name} has a signature, but {PUBLIC_NAME} is not beside it: get it from whoever "
-            "signed"
+            f"{path.name} has a signature, but {PUBLIC_NAME} is not beside it: get it from the "
+            "signer"
         )
     public, signature = read_small(beside), read_small(signature_of(path))
     try:
         _public(public).verify(signature, content)
     except InvalidSignature:
         raise CardMismatchError(
-            f"the signature of {path.name} does not fit: the file was changed after it was "
+            f"the signature of {path.name} does not match: the file was changed after it was "
             "signed, or another key signed it"
         ) from None
     return fingerprint_of(public)
 
 
 def read_small(path: Path) -> bytes:
-    """A key or a signature, from anybody: not more than these can have."""
+    """Read an untrusted key or signature file, up to a maximal size."""
     try:
         with path.open("rb") as stream:
-            content = stream.read(_LARGEST + 1)
+            content = stream.read(_MAX_FILE_BYTES + 1)
     except OSError as problem:
         raise DataError(f"{path} cannot be read ({problem.strerror})") from problem
-    if len(content) > _LARGEST:
+    if len(content) > _MAX_FILE_BYTES:
         raise DataError(f"{path} is too large for a key or a signature")
     return content
 
@@ -217,7 +217,7 @@ def _public(content: bytes) -> Ed25519PublicKey:
 
 
 def _encoded(passphrase: str) -> bytes:
-    """As the environment gave it, whatever its encoding."""
+    """Return the bytes of the environment variable, whatever its encoding."""
     return passphrase.encode("utf-8", "surrogateescape")
 
 

@@ -18,7 +18,7 @@ Labels: TypeAlias = npt.NDArray[Any]
 """One class per row: numbers or strings."""
 
 ABSTAIN: int = -1
-"""The answer of a mechanism that keeps its answer to itself."""
+"""The answer of a mechanism that abstains."""
 
 UNASKED: int = -2
 """In returned answers: the budget ended before this query was asked."""

@@ -1,4 +1,4 @@
-"""Every test gets a cache of its own and no data folder, whatever the machine has."""
+"""Every test gets its own cache and no data folder, independent of the machine."""
 
 import io
 import os
@@ -21,7 +21,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def real_data() -> Path:
-    """The folder of real data sets, for tests that cannot do without."""
+    """The folder of real data sets, for tests that need it."""
     if not REAL_DATA:
         pytest.skip("needs a folder of real data sets: set BALLOTINE_DATA")
     return Path(REAL_DATA)

@@ -1,4 +1,4 @@
-"""Saved votes: the same rows whatever the file, in chunks, and clear errors."""
+"""Saved votes: the same rows from every kind of file, in chunks, and clear errors."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def write(path, columns):
 
 
 def patients(n, seed=0):
-    """Rows whose numbers tell their group and their labels again."""
+    """Rows whose numbers encode their group and their labels."""
     rng = np.random.default_rng(seed)
     number = rng.permutation(n) + 1000 * seed
     return {
@@ -123,7 +123,7 @@ def test_groups_of_arrays_and_named_sets_come_from_a_file(tmp_path):
     [
         ({"group_column": "agreement"}, DataError, "no column 'agreement'"),
         ({"group_column": "ill"}, ParameterError, "both groups and labels"),
-        ({"groups": "g.csv"}, ParameterError, "not from both"),
+        ({"groups": "g.csv"}, ParameterError, "not both"),
         (
             {"schema": Schema(columns={"consent": ColumnSchema(levels=("g0",))})},
             ParameterError,
@@ -146,7 +146,7 @@ def test_gaps_and_lengths_of_groups(tmp_path, grouped):
     with pytest.raises(DataError, match="80 rows in the private data, but 79 groups"):
         load(replace(without, groups=short))
     two = write(tmp_path / "two.csv", {"a": [1], "b": [2]})
-    with pytest.raises(DataError, match="must stand in one column, and there are 2"):
+    with pytest.raises(DataError, match="must be in one column, but there are 2"):
         read_groups(two)
     with pytest.raises(ParameterError, match="no column of groups"):
         DataSpec(source="digits", group_column="x")

@@ -1,4 +1,4 @@
-"""Colour images: what a network sees is the picture that was published."""
+"""Colour images: a network gets the published image."""
 
 import json
 
@@ -111,7 +111,7 @@ def test_every_way_to_cifar_leads_to_the_same_rows(tmp_path, encode, monkeypatch
         check(get("cifar10").X[:3].reshape(3, 3, SIDE, SIDE))
 
 
-def test_turning_there_and_back_is_nothing():
+def test_converting_the_layout_twice_changes_nothing():
     rows = np.random.default_rng(0).integers(0, 256, (4, 3 * 5 * 7))
     turned = channels_first(rows, (3, 5, 7))
     assert (channels_last(turned, (3, 5, 7)) == rows).all()
@@ -120,7 +120,7 @@ def test_turning_there_and_back_is_nothing():
 
 
 def test_records_are_recognised_by_the_published_rows(monkeypatch):
-    """A ledger that was opened before rows were turned still knows its records."""
+    """A ledger that was opened before the layout changed still recognises its records."""
     raw = raw_pictures("cifar10")
     monkeypatch.setattr(named, "find", lambda *_: found(raw))
     data = load(DataSpec(source="cifar10", public_rows=2, test_rows=0))
@@ -149,7 +149,7 @@ def test_patches_of_a_run_take_the_shape_of_the_set(monkeypatch):
 
 @pytest.mark.parametrize("name", COLOUR)
 def test_red_and_green_of_real_pictures_go_together(name, real_data):
-    """What is bright in one channel mostly is in the other, at the same place."""
+    """Pixels that are bright in one channel are mostly bright in the other."""
     known = entry(name)
     if not any((real_data / file.name).is_file() for file in known.files):
         pytest.skip(f"the data folder holds no {name}")

@@ -291,7 +291,7 @@ def test_schema_files_and_remarks(tmp_path, files):
         (
             {"target": None, "schema": None},
             ParameterError,
-            "Name the target in the run",
+            "name the target in the run",
         ),
         ({"private": "nowhere.csv"}, DataError, r"nowhere\.csv does not exist"),
         ({"schema": "nowhere.toml"}, DataError, "cannot be read"),

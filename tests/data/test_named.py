@@ -1,4 +1,4 @@
-"""The registry, the embedded sets, the real files where there are any, and runs on them."""
+"""The registry, the embedded sets, real files if there are any, and runs on them."""
 
 import re
 from dataclasses import replace
@@ -89,7 +89,7 @@ def test_an_installed_system_package_is_listed(tmp_path, monkeypatch):
 
 
 def test_offline_and_absent():
-    with pytest.raises(DataUnavailableError, match="'mnist' could not be had from any source"):
+    with pytest.raises(DataUnavailableError, match="'mnist' is not available from any source"):
         get("mnist", download=False)
 
 

@@ -1,4 +1,4 @@
-"""Shares of records: disjoint, complete, secret, and honest about what they looked at."""
+"""Shares of records: disjoint, complete, secret, and marked if they depend on the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who teaches whom: pure teachers, and copies that never meet."""
+"""Partitions by group: teachers of one group, and copies at different teachers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_copies_go_to_different_teachers(copies: list[int], extra: int, seed: in
 
 
 def test_copies_are_spread_over_all_pairs_of_teachers() -> None:
-    """No two teachers hold the same records, as a deal in rows would have it."""
+    """No two teachers hold the same records, as they would if records were dealt in rows."""
     shares = deal_copies(np.full(3000, 3), 30, b"secret").shares
     sets = [set(share.tolist()) for share in shares]
     common = [len(sets[i] & sets[j]) for i in range(30) for j in range(i)]

@@ -1,4 +1,4 @@
-"""Shares that differ on purpose: what they hold, and what they say they looked at."""
+"""Uneven shares: their contents, and whether they are marked as data-dependent."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_wrong_options(kind: str, options: dict[str, object], message: str) -> N
 
 
 def test_a_column_needs_a_name_for_every_record() -> None:
-    with pytest.raises(DataError, match="one for every private record"):
+    with pytest.raises(DataError, match="one name for every private record"):
         make_partition("column", LABELS, 5, b"s", names=np.arange(5))
 
 

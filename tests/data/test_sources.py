@@ -1,4 +1,4 @@
-"""Files: what is read, in which pieces, and what each broken file is told."""
+"""Files: what is read, in which batches, and the message for each broken file."""
 
 import csv as pycsv
 

@@ -114,6 +114,6 @@ def test_checks_and_answers() -> None:
 
 
 def test_ballots_are_shown_as_sets() -> None:
-    assert ballots.shown_ballot(()) == "{}"
-    assert ballots.shown_ballot((0, 2)) == "{0, 2}"
-    assert ballots.shown_ballot((3, 4, 5, 6)) == "{3–6}"
+    assert ballots.format_ballot(()) == "{}"
+    assert ballots.format_ballot((0, 2)) == "{0, 2}"
+    assert ballots.format_ballot((3, 4, 5, 6)) == "{3–6}"

@@ -1,4 +1,4 @@
-"""Neighbours and costs: by hand where that is possible, and by another road where it is not."""
+"""Neighbours and costs: by hand where that is possible, and by another method where it is not."""
 
 from __future__ import annotations
 

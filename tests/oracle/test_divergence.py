@@ -1,4 +1,4 @@
-"""Divergences against 50 digits, from almost equal laws to hopelessly different ones."""
+"""Divergences against 50 digits, from almost equal laws to very different ones."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from ballotine.oracle.divergence import doubt, renyi
+from ballotine.oracle.divergence import error_bound, renyi
 
 ORDERS = np.array([1.01, 1.5, 2.0, 8.0, 64.0])
 
@@ -29,9 +29,11 @@ def test_against_mpmath(step: float, rare: float) -> None:
         for first, second, one, two in ((p, q, *logs), (q, p, *logs[::-1])):
             found = renyi(one, two, ORDERS)[0]
             truths = np.array([float(by_mpmath(first, second, order)) for order in ORDERS])
-            assert np.all(np.abs(found - truths) <= doubt(truths, ORDERS))
-            # The doubt itself is small: nine digits of anything that matters.
-            assert np.all(doubt(truths, ORDERS) <= 1e-9 * truths + 1e-12 * np.sqrt(truths) + 1e-24)
+            assert np.all(np.abs(found - truths) <= error_bound(truths, ORDERS))
+            # The bound itself is small: nine digits of anything that matters.
+            assert np.all(
+                error_bound(truths, ORDERS) <= 1e-9 * truths + 1e-12 * np.sqrt(truths) + 1e-24
+            )
 
 
 def test_equal_laws_cost_nothing() -> None:

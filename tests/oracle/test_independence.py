@@ -1,4 +1,4 @@
-"""The oracle knows nothing of the code that it judges."""
+"""The oracle does not import the code that it checks."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ def test_a_column_in_python_and_its_bad_sizes() -> None:
     names = np.arange(800) % 4
     pate = classifier(partition=Column(names)).fit(X[PRIVATE], Y[PRIVATE])
     np.testing.assert_array_equal(pate.partition_.shares[1], np.flatnonzero(names == 1))
-    with pytest.raises(DataError, match="one for every private record"):
+    with pytest.raises(DataError, match="one name for every private record"):
         classifier(partition=Column(names[:-1])).fit(X[PRIVATE], Y[PRIVATE])
 
 

@@ -1,6 +1,6 @@
-"""What k-hot ballots, their clipping and their noisy release are, written down once more.
+"""An independent definition of k-hot ballots, their clipping and their noisy release.
 
-Oracles for the tests of multi-label voting: plain scipy.stats, nothing of the code under test.
+Oracles for the tests of multi-label voting: plain scipy.stats, without the code under test.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Every small tally and every neighbour: true divergences against the claimed costs.
 
-The output laws here come from plain quadrature written for this file; nothing of the code under
-test takes part in them.
+The output laws come from plain quadrature written for this file, independent of the code under
+test.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def test_gnmax(sigma: float) -> None:
     assert np.all(truths <= three_cell * slack)
     pairs = np.array([len(t) == 2 for t in every])
     assert np.all(truths[pairs] <= one_bit * slack)
-    # Nor are the claims far off: two classes come close to their supremum at moderate orders.
+    # The claims are tight: two classes come close to their supremum at moderate orders.
     assert np.max(truths[pairs] / one_bit) > 0.97
 
 
@@ -138,7 +138,7 @@ def test_gnmax_with_consensus() -> None:
             tally = (top, *rest)
             truth = worst(tally, gaussian_law, sigma, neighbours(tally))
             claim = published.gnmax_data_dependent(tally, ORDERS, sigma)[0]
-            # The quadrature's own rounding, which a strong consensus can bring to light.
+            # Allow for the quadrature's own rounding, which matters under a strong consensus.
             ratios.append((truth - 1e-12) / claim)
     assert 0.5 < np.max(ratios) <= 1.0
 

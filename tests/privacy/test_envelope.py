@@ -24,7 +24,7 @@ ORDERS = (1.5, 2.0, 8.0, 32.0)
 
 
 def partitions(votes: int, classes: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """All tallies up to the names of the classes, largest count first."""
+    """All tallies up to renaming classes, largest count first."""
     if classes == 1:
         if votes <= largest:
             yield (votes,)
@@ -39,7 +39,7 @@ def tallies(votes: int, classes: int) -> Array:
 
 
 def plain_law(tally: Array, sigma: float) -> Array:
-    """Who wins, by a fine trapezoid sum: written for this file."""
+    """The law of the winner, by a fine trapezoid sum written for this file."""
     x = np.linspace(tally.min() - 12 * sigma, tally.max() + 12 * sigma, 6001)
     cdf = norm.cdf((x[None] - tally[:, None]) / sigma)
     pdf = norm.pdf((x[None] - tally[:, None]) / sigma) / sigma

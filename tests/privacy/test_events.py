@@ -1,4 +1,4 @@
-"""Events: prices against plain integration of the worst pair."""
+"""Events: costs against plain integration of the worst pair."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad input is refused in one sentence; limits are what they should be; nothing is ever NaN."""
+"""Bad input is refused in one sentence; limiting cases are right; nothing is ever NaN."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""What must hold for every tally, and numbers that are known from elsewhere."""
+"""Properties that hold for every tally, and values known from other sources."""
 
 import itertools
 
@@ -214,7 +214,7 @@ def test_the_whole_mechanism_costs_no_more_than_its_parts(counts, sigma, bar, no
     second, first = sorted(counts)[-2:]
     if second >= 1 and first - second >= 2:
         # The largest count can then really rise or fall by one, so the check alone cannot cost
-        # more: whoever sees the answer or the abstention knows whether the check passed.
+        # more: the answer or the abstention reveals whether the check passed.
         check = exact.threshold([max(counts)], bar, ORDERS, noise)[0]
         assert np.all(whole >= check * (1 - 1e-9) - 1e-11)
 

@@ -1,4 +1,4 @@
-"""Binary and τ voting, whatever the counts: brute force over ballots and full output laws."""
+"""Data-independent costs of Binary and τ voting: brute force over ballots and output laws."""
 
 from __future__ import annotations
 

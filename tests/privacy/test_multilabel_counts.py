@@ -1,4 +1,4 @@
-"""Binary and τ voting, given the counts: brute force over ballots and full output laws."""
+"""Data-dependent costs of Binary and τ voting: brute force over ballots and output laws."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_clipped_voting_is_never_priced_below_the_truth(
         found = multilabel.data_dependent(counts, teachers, ORDERS, sigma, tau, norm_name, variant)
         assert np.all(found >= expected * (1.0 - 1e-12))
         assert np.all(found <= multilabel.tight(ORDERS, sigma, labels, tau, norm_name, variant))
-        # With few teachers many ballots are impossible, so some room above the truth is left.
+        # With few teachers many ballots are impossible, so the bound is not tight.
         if sigma == 3.0:
             assert np.median(expected / found) > 0.7
             assert np.any(expected > 0.95 * found)

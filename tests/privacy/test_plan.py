@@ -1,4 +1,4 @@
-"""Plans: what they promise is what the ledger then does."""
+"""Plans: the ledger then behaves as planned."""
 
 from __future__ import annotations
 

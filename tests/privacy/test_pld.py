@@ -1,4 +1,4 @@
-"""The gate for dp-accounting's privacy-loss distributions: closed forms and composition."""
+"""Checks of dp-accounting's privacy-loss distributions: closed forms and composition."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def union_bound(counts: npt.ArrayLike, sigma: float) -> mp.mpf:
 
 
 def moved(counts: Array, weight: float) -> list[Array]:
-    """The tally and every neighbour with one teacher of this weight elsewhere."""
+    """The tally and every neighbour in which one teacher of this weight has moved."""
     result = [counts]
     for giver, taker in itertools.permutations(range(counts.size), 2):
         if counts[giver] >= weight:

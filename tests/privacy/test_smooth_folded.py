@@ -1,7 +1,7 @@
 """The folded statement of a published ε, by brute force: E_P[(1 − e^(ε̂−L))₊] ≤ δ, both ways.
 
 Two classes and few teachers: every tally, every neighbour, every answer, and quadrature over the
-noise of the release. Costs and laws are written down here once more and taken from nowhere else.
+noise of the release. Costs and laws are computed here independently of the code under test.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Small:
     offset: float = 0.0
 
     def chance(self, votes: int) -> float:
-        """How often the first class wins with so many votes."""
+        """The probability that the first class wins with this number of votes."""
         return float(ndtr((2 * votes - self.teachers) / (self.noise * math.sqrt(2.0))))
 
     def answers(self, tally: Tally) -> Array:

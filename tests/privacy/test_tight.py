@@ -22,7 +22,7 @@ from ballotine.privacy.tight.arcs import Cut, Intervals, Scale, _bend, _log_dept
 
 Array = npt.NDArray[np.float64]
 
-# What is promised: from above, and no further above than this.
+# The promise: an upper bound that exceeds the supremum by at most this.
 AGREEMENT = 1e-6
 
 
@@ -235,7 +235,7 @@ def test_curves_rise_with_the_order_and_stay_below_the_published_ones(log_ratio:
     assert np.all(np.diff(three_cell) >= 0.0)
     assert np.all(one_bit <= published.threshold(orders, sigma))
     assert np.all(three_cell <= published.gnmax(orders, sigma))
-    # Three cells tell at least what two tell, and the sign keeps 2/π of the information.
+    # Three cells reveal at least as much as two, and the sign keeps 2/π of the information.
     two_class = tight.gnmax(orders, sigma, classes=2)
     assert np.all(two_class <= three_cell * (1.0 + AGREEMENT))
     assert np.all(two_class >= 0.6366 * published.gnmax(orders, sigma))

@@ -1,4 +1,4 @@
-"""One quick verification of everything, shared by the tests of this room."""
+"""One quick verification of everything, shared by the tests of this package."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ HOLDING = [case.name for case in CASES if case.expected == "holds"]
 FALSE = [case.name for case in CASES if case.expected == "false"]
 EFFORT = Effort(quick=True, seed=SEED)
 
-# What each false claim is known to miss by, at least.
+# The factor by which each false claim is known to be too small, at least.
 KNOWN = {
     "gnmax/theorem-6-one-direction": 1.55,
     "gnmax/theorem-6-without-condition": 500.0,
@@ -36,7 +36,7 @@ KNOWN = {
 
 
 def at_the_witness(finding: Finding, scale: float) -> Case[object]:
-    """The case at its worst configuration alone, with a claim that is so much smaller."""
+    """The case at its worst configuration only, with the claim scaled down by a factor."""
     case = finding.case
 
     def configurations(_: Effort) -> Iterator[object]:
@@ -86,7 +86,7 @@ def test_a_false_claim_is_caught_at_its_known_ratio(
     found = findings[name]
     assert found.verdict == "caught"
     assert found.ratio >= KNOWN[name]
-    # And a claim large enough to be true is not "caught": the red is not painted on.
+    # And a claim large enough to be true is not "caught".
     if found.ratio < float("inf"):
         assert judge(at_the_witness(found, 1.01 * found.ratio), EFFORT).verdict == "missed"
 

@@ -1,4 +1,4 @@
-"""What is tried: all of the small, some of the large, the same for the same seed."""
+"""Configurations: all small ones, some large ones, the same for the same seed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ballotine.verification.configurations import (
     small_tallies,
     tallies,
 )
-from ballotine.verification.elections import shown_cast, small_casts
+from ballotine.verification.elections import format_cast, small_casts
 
 FULL, QUICK = Effort(quick=False, seed=5), Effort(quick=True, seed=5)
 
@@ -78,4 +78,4 @@ def test_every_small_poll_once_for_all_names_of_labels() -> None:
 
 
 def test_ballots_are_shown_with_their_numbers() -> None:
-    assert shown_cast((((0, 1), 3), ((), 2))) == "3×{0, 1} + 2×{}"
+    assert format_cast((((0, 1), 3), ((), 2))) == "3×{0, 1} + 2×{}"

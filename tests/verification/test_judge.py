@@ -1,4 +1,4 @@
-"""How truth and claim become a verdict."""
+"""How exact costs and claims become a verdict."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EFFORT = Effort(quick=True, seed=0)
 class Level:
     height: float
     note: str = "plain"
-    shown: int = field(default=0, metadata={"shown": lambda value: f"<{value}>"})
+    shown: int = field(default=0, metadata={"format": lambda value: f"<{value}>"})
 
 
 def truth_of(level: Level, points: Points) -> Truth:

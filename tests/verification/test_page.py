@@ -22,7 +22,7 @@ def rows() -> list[tuple[str, str, str]]:
 def test_every_claim_is_on_the_page() -> None:
     listed = {name: statement for name, statement, _ in rows()}
     for case in CASES:
-        # A stroke inside a table is escaped.
+        # A vertical bar inside a table is escaped.
         assert listed[case.name].replace("\\|", "|") == case.statement
     assert len(rows()) == len(CASES)
 
@@ -34,5 +34,5 @@ def test_the_ratios_on_the_page(findings: dict[str, Finding]) -> None:
         if finding.case.expected == "false":
             assert finding.ratio == pytest.approx(shown, rel=0.01), name
         else:
-            # The page tells of a full verification: it reaches what a quick one must, at least.
+            # The page shows a full verification, which reaches at least what a quick one must.
             assert finding.case.reaches - 1e-4 <= shown <= 1.0, name

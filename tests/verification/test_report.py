@@ -1,4 +1,4 @@
-"""Selection, and what is told of the findings."""
+"""Selection of cases, and the report of the findings."""
 
 from __future__ import annotations
 

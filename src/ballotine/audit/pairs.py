@@ -15,7 +15,7 @@ import numpy as np
 from ballotine.audit.laws import log_law
 from ballotine.errors import ParameterError
 from ballotine.oracle.divergence import renyi
-from ballotine.oracle.neighbours import Tally, shown
+from ballotine.oracle.neighbours import Tally, format_tally
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import Mechanism
 
@@ -140,7 +140,7 @@ def _label_pairs(teachers: int, labels: int) -> Iterator[Pair]:
 
 
 def _compared(move: tuple[Tally, Tally]) -> str:
-    return f"tally {shown(move[0])} against {shown(move[1])}"
+    return f"tally {format_tally(move[0])} against {format_tally(move[1])}"
 
 
 def _named(labels: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ballotine.archives import blamed
+from ballotine.archives import reading_errors
 from ballotine.cli.console import console
 from ballotine.errors import RunFolderError
 
@@ -36,7 +36,7 @@ def report(
     except UnicodeDecodeError:
         raise RunFolderError(f"{place.card} is not UTF-8 text") from None
     # A card that was edited can fail anywhere: then it, and nothing else, is to blame.
-    with blamed(RunFolderError, f"{place.card} is not a readable privacy card"):
+    with reading_errors(RunFolderError, f"{place.card} is not a readable privacy card"):
         write_pages(place, json.loads(text))
     if not quiet:
         console.print(f"wrote {place.report} and {place.card_text}", markup=False)

@@ -1,4 +1,4 @@
-"""Data: files, named sets, schemas, and the arrays a run works on."""
+"""Data: files, named sets, schemas, and the arrays that a run works on."""
 
 from ballotine.data.dataset import Dataset, DataSpec, split
 from ballotine.data.encode import Encoder

@@ -1,10 +1,10 @@
-"""Ballots or tallies that somebody saved: .npy, .npz or Parquet, read in chunks.
+"""Saved ballots or tallies: .npy, .npz or Parquet files, read in chunks.
 
 Ballots have the shape (queries, teachers) and hold class numbers, or (queries, teachers,
 labels) and hold 0/1 (or probabilities); tallies have the shape (queries, classes) and hold
-counts. A .npy file is mapped, not loaded; Parquet is read page by page, one column per
-teacher (or class), or, for labels, per teacher and label, a teacher's labels side by side.
-An .npz file is loaded: its arrays are packed.
+counts. A .npy file is memory-mapped; Parquet is read page by page, with one column per teacher
+(or class), or, for labels, one per teacher and label, a teacher's labels next to each other.
+An .npz file is loaded whole, because its arrays are compressed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from ballotine.archives import blamed, check_cells, load_array, open_archive
+from ballotine.archives import check_cells, load_array, open_archive, reading_errors
 from ballotine.errors import DataError
 from ballotine.types import Matrix
 
 CHUNK_CELLS = 8_000_000
 CHUNK_ROWS = 16_384
-"""Costs on every order follow from a chunk: rows count even where they are short."""
+"""Costs at every order are computed per chunk, so rows are limited even where they are short."""
 BUFFER = 1 << 14
-"""Bytes of a Parquet column that are read at once: there may be thousands of columns."""
+"""Bytes of a Parquet column read at once: there may be thousands of columns."""
 ARRAY_NAMES = ("ballots", "votes", "tallies", "counts")
 TRUTH_NAME = "y"
-MOST = 2**53
-"""No ballot and no count is larger: floats hold every whole number up to here."""
+MAX_VALUE = 2**53
+"""The largest ballot or count: floats represent every whole number up to here."""
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class VoteFile:
     """A file of ballots or tallies; rows are queries.
 
     Attributes:
-        path: where it is.
-        queries: how many rows it has.
-        columns: teachers (ballots) or classes (tallies).
-        labels: how many labels a ballot has; None for single classes and tallies.
+        path: the path of the file.
+        queries: the number of rows.
+        columns: the number of teachers (ballots) or classes (tallies).
+        labels: the number of labels of a ballot; None for single classes and tallies.
     """
 
     path: Path
@@ -51,12 +51,12 @@ class VoteFile:
     labels: int | None = None
 
     def digest(self) -> bytes:
-        """SHA-256 of the file: two files of the same content are the same votes."""
+        """Return the SHA-256 of the file: files with the same content are the same votes."""
         with self.path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").digest()
 
     def chunks(self, most: int | None = None) -> Iterator[Matrix]:
-        """The first ``most`` rows, some at a time."""
+        """Yield the first ``most`` rows (default: all) in chunks."""
         left = self.queries if most is None else min(most, self.queries)
         for block in self._blocks():
             rows = self._shaped(np.asarray(block[: min(left, len(block))]))
@@ -80,27 +80,16 @@ class VoteFile:
 
 
 def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
-    """Look at a file of ballots or tallies without reading it all.
+    """Open a file of ballots or tallies without reading all of it.
 
     Args:
         path: the file.
-        labels: how many labels each ballot has, for tables whose columns are a teacher's
-            labels side by side; arrays of three axes say it themselves.
+        labels: the number of labels of each ballot, for tables with a teacher's labels in
+            adjacent columns; arrays with three axes do not need it.
     """
     where = Path(path)
-    try:
-        found = where.is_file()
-    except (OSError, ValueError):  # a name that is too long, or none at all
-        found = False
-    if not found:
-        raise DataError(f"there is no file {where}")
-    if where.suffix == ".parquet":
-        with _blamed(where, "Parquet"):
-            facts = pq.read_metadata(where)
-            check_cells(facts.num_rows, facts.num_columns, where.stat().st_size)
-        shape: tuple[int, ...] = (facts.num_rows, facts.num_columns)
-    else:
-        shape = _array(where).shape
+    _require_file(where)
+    shape = _shape(where)
     if len(shape) not in (2, 3) or 0 in shape:
         raise DataError(
             f"{where} has the shape {shape}; votes need (queries, teachers) with class numbers, "
@@ -117,22 +106,41 @@ def open_votes(path: str | Path, labels: int | None = None) -> VoteFile:
     return VoteFile(where, shape[0], shape[1] // labels, labels)
 
 
+def _require_file(path: Path) -> None:
+    try:
+        found = path.is_file()
+    except (OSError, ValueError):  # not a valid file name
+        found = False
+    if not found:
+        raise DataError(f"there is no file {path}")
+
+
+def _shape(path: Path) -> tuple[int, ...]:
+    if path.suffix != ".parquet":
+        shape: tuple[int, ...] = _array(path).shape
+        return shape
+    with _file_errors(path, "Parquet"):
+        facts = pq.read_metadata(path)
+        check_cells(facts.num_rows, facts.num_columns, path.stat().st_size)
+    return (facts.num_rows, facts.num_columns)
+
+
 def read_truth(path: Path) -> Matrix | None:
-    """The right classes that an .npz of votes holds as ``y``; None where it holds none."""
+    """Return the true classes, the array ``y`` of an .npz file of votes; None if there is none."""
     if path.suffix != ".npz":
         return None
-    with _blamed(path, "a NumPy file of numbers"), open_archive(path) as archive:
+    with _file_errors(path, "a NumPy file of numbers"), open_archive(path) as archive:
         return np.asarray(archive[TRUTH_NAME]) if TRUTH_NAME in archive.files else None
 
 
-def _blamed(path: Path, what: str) -> AbstractContextManager[None]:
-    return blamed(
+def _file_errors(path: Path, what: str) -> AbstractContextManager[None]:
+    return reading_errors(
         lambda reason: DataError(f"{path} cannot be read as {what}: {reason}"), "it is damaged"
     )
 
 
 def _array(path: Path) -> Any:
-    with _blamed(path, "a NumPy file of numbers"):
+    with _file_errors(path, "a NumPy file of numbers"):
         if path.suffix == ".npy":
             return load_array(path, mapped=True)
         if path.suffix == ".npz":
@@ -147,8 +155,8 @@ def _name(names: list[str], path: Path) -> str:
     found = [name for name in ARRAY_NAMES if name in names]
     if len(found) != 1:
         raise DataError(
-            f"{path} holds {len(names)} arrays; name that of the votes, and no other, one of "
-            f"{', '.join(ARRAY_NAMES)}"
+            f"{path} holds {len(names)} arrays; the array of votes, and no other, must be named "
+            f"{' or '.join(ARRAY_NAMES)}"
         )
     return found[0]
 
@@ -158,7 +166,7 @@ def _array_blocks(path: Path, step: int) -> Iterator[Any]:
     if not (isinstance(whole, np.memmap) and whole.flags.c_contiguous):
         yield from (whole[start : start + step] for start in range(0, len(whole), step))
         return
-    # A mapping for each block: what was read of the file leaves memory with it.
+    # Map each block separately, so that its memory is freed with it.
     with path.open("rb") as stream:
         for start in range(0, len(whole), step):
             shape = (min(step, len(whole) - start), *whole.shape[1:])
@@ -167,9 +175,9 @@ def _array_blocks(path: Path, step: int) -> Iterator[Any]:
 
 
 def _parquet_blocks(path: Path, step: int) -> Iterator[Matrix]:
-    # Reading ahead would bring whole row groups into memory, and one may be the whole file.
+    # Reading ahead would load whole row groups, and one of them may be the whole file.
     with (
-        _blamed(path, "Parquet of numbers"),
+        _file_errors(path, "Parquet of numbers"),
         pq.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file,
     ):
         for batch in file.iter_batches(batch_size=step):
@@ -181,7 +189,7 @@ def _checked(rows: Matrix, path: Path) -> Matrix:
         raise DataError(f"{path} must hold numbers")
     if rows.dtype.kind == "f" and not np.all(np.isfinite(rows)):
         raise DataError(f"{path} holds values that are not finite")
-    if float(rows.max()) > MOST:
+    if float(rows.max()) > MAX_VALUE:
         raise DataError(f"{path} holds values that are too large for ballots or counts")
     if np.any(rows < 0):
         raise DataError(f"{path} holds negative values; ballots and counts are 0 or more")

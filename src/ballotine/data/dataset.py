@@ -1,7 +1,7 @@
-"""From a specification to the arrays of a run: private, public and test rows.
+"""The specification of a run's data, and the data set it describes: private, public and test rows.
 
-The guarantee must be able to say what was learnt from where, so every data set carries
-the origin of its classes, of its preprocessing and of its public rows.
+A guarantee must state what was learnt from which data, so every data set records the origin of
+its classes, its preprocessing and its public rows.
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ class DataSpec:
         target: name of the label column; the schema may name it instead.
         targets: names of the labels, if a record may have several: the columns that hold 0
             and 1, or the names of the columns of the array y.
-        schema: public schema, or the TOML file it stands in.
+        schema: public schema, or the path of its TOML file.
         classes: the classes, as a public fact; the schema may list them instead.
         public_rows: rows to make public: a number, or a fraction of the pool. The pool is
             the canonical test part of a named set that has one, else the whole set or file.
-        test_rows: rows to set aside for testing, from the same pool (or from `public`). Rows of
-            `private` are protected no longer then.
+        test_rows: rows to set aside for testing, from the same pool (or from `public`). Rows
+            taken from `private` are no longer protected.
         public_labels: whether labels of public rows may be used for evaluation and to learn
-            which classes there are; None means: if they are there.
-        split_seed: what the choice of rows follows from; keep it to get the same rows again.
+            which classes there are; None means: if they exist.
+        split_seed: determines the choice of rows; keep it to get the same rows again.
         group_column: column of the private file that names each record's group, for individual
-            budgets; it is no feature.
+            budgets; it is not a feature.
         groups: file that names the group of each record instead: one column or array, in the
             order of the private file or of the training rows of the named set.
-        data_folder: where files of named sets stand; the default is BALLOTINE_DATA.
+        data_folder: folder of the files of named sets; the default is BALLOTINE_DATA.
         download: whether a named set may be downloaded.
     """
 
@@ -83,7 +83,7 @@ class DataSpec:
         if self.split_seed < 0:
             raise ParameterError("split_seed must not be negative")
         if self.group_column is not None and self.groups is not None:
-            raise ParameterError("groups come from a column or from a file, not from both")
+            raise ParameterError("give the groups as a column or as a file, not both")
         if self.group_column is not None and self.source is not None:
             raise ParameterError("a named set has no column of groups: give a file of groups")
         _check_targets(self.targets, self.target, self.classes)
@@ -102,25 +102,25 @@ class Dataset:
 
     Attributes:
         name: the named set, or the name of the private file.
-        records: what recognises the private records, whatever schema they are read by.
-        X_private: features of the private records; y_private: their classes' positions, or,
+        records: identifies the private records, independently of the schema.
+        X_private: features of the private records; y_private: the positions of their classes, or,
             with several labels per record, 0, 1 and −1 (unknown), shape (records, labels).
         X_public: features of the public rows, to be answered in this order.
         y_public: labels of the public rows for evaluation, or None.
         X_test: features of labelled rows for testing, or None; y_test: their labels.
-        classes: the classes, in the order in which labels count them; or the labels' names.
-        classes_from: where the set of classes was learnt.
+        classes: the classes, in the order of their positions; or the labels' names.
+        classes_from: where the set of classes comes from.
         preprocessing_from: where ranges, levels and fills come from; "none": arrays as given.
-        public_from: where the public rows come from. Rows taken out of the private file are
-            protected no longer: the guarantee speaks of the rows that stay private.
-        test_from: where the test rows come from, if there are any. What is measured on rows
-            taken out of the private file is released without protection for them.
+        public_from: where the public rows come from. Rows taken from the private file are no
+            longer protected: the guarantee is about the rows that stay private.
+        test_from: where the test rows come from, if there are any. Measurements on rows taken
+            from the private file are released without protection for these rows.
         feature_names: names of the features, or None.
-        image_shape: of a row that is an image, (channels, height, width), or None; the row holds
-            its numbers in that order.
+        image_shape: (channels, height, width) if rows are images, else None; a row holds its
+            numbers in that order.
         origin: where a named set came from, or "files".
-        verified: whether a pinned checksum vouches for a named set; None for files.
-        notes: what the user should be told; nothing in it depends on private rows.
+        verified: whether a named set matched a pinned checksum; None for files.
+        notes: messages for the user; they do not depend on private rows.
         groups: the name of each private record's group, if records have groups.
     """
 
@@ -151,18 +151,18 @@ class Dataset:
 
     @property
     def n_features(self) -> int:
-        """How many features a row has."""
+        """The number of features."""
         return int(self.X_private.shape[1])
 
     def fingerprint(self, salt: bytes) -> str:
-        """A name for the private records, whatever their order, file format and schema."""
+        """Return the fingerprint of the private records, for any order, file format and schema."""
         return self.records.fingerprint(salt)
 
 
 def split(n: int, sizes: Sequence[int], seed: int) -> list[IntArray]:
-    """Choose disjoint groups of the given sizes out of n rows, and the rest.
+    """Choose disjoint groups of the given sizes from n rows, and return the rest too.
 
-    The choice depends on the seed and on n alone, never on what the rows hold.
+    The choice depends on the seed and on n only, never on the content of the rows.
 
     Returns:
         One array of positions per size, in random order, then the remaining ones, ascending.
@@ -175,14 +175,14 @@ def split(n: int, sizes: Sequence[int], seed: int) -> list[IntArray]:
 
 
 def amount_of(rows: Amount | None, pool: int) -> int:
-    """A number of rows, from a number or a fraction of the pool."""
+    """Return a number of rows, given as a number or as a fraction of the pool."""
     if rows is None:
         return 0
     return rows if isinstance(rows, int) else round(rows * pool)
 
 
 def need_rows(public: int, private: int) -> None:
-    """Raise DataError unless there is something to answer and something to learn from."""
+    """Raise DataError unless there are public and private rows."""
     if public < 1:
         raise DataError("the public pool is empty: there is nothing to answer")
     if private < 1:
@@ -196,12 +196,12 @@ def _check_targets(
         return
     if target is not None or classes is not None:
         raise ParameterError(
-            "targets are labels of 0 and 1: give neither target nor classes beside them"
+            "targets are labels of 0 and 1: give neither target nor classes with them"
         )
     if not targets or not all(name.strip() for name in targets):
         raise ParameterError("targets must name at least one label")
     if len(set(targets)) < len(targets):
-        raise ParameterError("targets name a label twice")
+        raise ParameterError("targets must not name a label twice")
 
 
 def _check_amount(name: str, rows: Amount | None) -> None:

@@ -1,7 +1,7 @@
-"""From a described table to the matrix that teachers learn from.
+"""Encode a table by its schema as the matrix that teachers learn from.
 
-Nothing here looks at more than one row at a time, except to check that it may proceed:
-every number used (range, fill, levels) comes from the public schema.
+Every row is encoded by itself, apart from validity checks: all parameters (range, fill, levels)
+come from the public schema.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ballotine.types import FloatArray, IntArray, Matrix
 
 
 class Encoder:
-    """Scale numbers into [0, 1] by their public range and spread categories over 0/1 columns.
+    """Scales numbers into [0, 1] by their public range and one-hot encodes categories.
 
     A missing number becomes the public fill; values outside the range are clipped; a missing
     or undeclared level leaves all columns of its category at 0.
@@ -33,7 +33,7 @@ class Encoder:
         )
 
     def transform(self, table: pa.Table, where: str = "the table") -> FloatArray:
-        """The features of all rows, shape (rows, features)."""
+        """Return the features of all rows, shape (rows, features)."""
         require_columns(table.column_names, list(self.schema.columns), where)
         out = np.zeros((table.num_rows, len(self.feature_names)))
         start = 0
@@ -43,12 +43,12 @@ class Encoder:
             if column.levels is None:
                 block[:, 0] = _scaled(numbers(table[name], name, where), column)
             else:
-                _spread(texts(table[name], name, where), column.levels, block)
+                _one_hot(texts(table[name], name, where), column.levels, block)
             start += width
         return out
 
     def labels(self, table: pa.Table, where: str = "the table") -> IntArray:
-        """The target column as positions in the schema's classes."""
+        """Return the target column as positions in the schema's classes."""
         target, classes = self.schema.target, self.schema.classes
         if target is None or classes is None:
             raise DataError("labels need a schema with a target and its classes")
@@ -56,7 +56,7 @@ class Encoder:
         return class_indices(table[target], classes, target, where)
 
     def remarks(self, tables: Iterable[pa.Table], where: str = "the public data") -> list[str]:
-        """Signs in PUBLIC rows that the schema does not fit them (wrong units, other spelling)."""
+        """Return signs in PUBLIC rows of a wrong schema (other units, other spelling)."""
         unseen = dict(self.schema.columns)
         for table in tables:
             for name in list(unseen):
@@ -71,7 +71,7 @@ class Encoder:
 
 
 def as_features(X: Matrix, where: str) -> Matrix:
-    """A feature array as it is, as float rows; images are laid out flat.
+    """Return a feature array as rows of floats; images are flattened.
 
     Single precision stays single; everything else becomes double.
 
@@ -106,14 +106,14 @@ def _names(name: str, column: ColumnSchema) -> list[str]:
 def _scaled(values: FloatArray, column: ColumnSchema) -> FloatArray:
     assert column.low is not None
     assert column.high is not None
-    # A constant public column has no width to scale by; its values land on 0 or are clipped.
+    # A constant public column has no width to scale by; its values become 0 or are clipped.
     width = (column.high - column.low) or 1.0
     filled = np.where(np.isnan(values), column.fill, values)
     clipped = np.clip(filled, column.low, column.high)
     return np.asarray((clipped - column.low) / width, dtype=np.float64)
 
 
-def _spread(column: pa.ChunkedArray, levels: tuple[str, ...], block: FloatArray) -> None:
+def _one_hot(column: pa.ChunkedArray, levels: tuple[str, ...], block: FloatArray) -> None:
     codes = _codes(column, levels)
     rows = np.flatnonzero(codes >= 0)
     block[rows, codes[rows]] = 1.0

@@ -1,4 +1,4 @@
-"""The rows of a run from the user's own files."""
+"""Load the rows of a run from the user's own files."""
 
 from __future__ import annotations
 
@@ -20,33 +20,30 @@ from ballotine.data.dataset import (
 from ballotine.data.encode import Encoder
 from ballotine.data.groups import check_length, read_groups
 from ballotine.data.rows import ArrayRows, Rows, TableRows, as_table
-from ballotine.data.schema import MOST_LEVELS, Schema
+from ballotine.data.schema import MAX_LEVELS, Schema
 from ballotine.data.sources import read_arrays, source_kind
 from ballotine.data.table import require_columns
 from ballotine.data.target import Classes, ClassTarget, LabelTarget, Target
 from ballotine.errors import DataError, ParameterError
 from ballotine.text import printable, quoted
+from ballotine.types import Matrix
 
 _PRIVATE, _PUBLIC, _TEST = "the private data", "the public data", "the test data"
 
 
 def from_files(spec: DataSpec) -> Dataset:
-    """Read private, public and test files, and split what is not split already."""
+    """Read the private, public and test files, and split off public or test rows if needed."""
     given = spec.schema
     schema = given if isinstance(given, Schema | None) else Schema.from_file(given)
     sources = _sources(spec, schema)
-    private, public, test, public_from = _parted(spec, *sources)
+    private, public, test, public_from = _split(spec, *sources)
     encoder, preprocessing_from = _encoder(schema, private, public)
     use_labels = _may_use_labels(spec, public)
     classes, classes_from = _classes(spec, schema, private, public if use_labels else None)
     X_private, y_private, records = private.arrays(encoder, classes, identify=True)
     X_public, y_public, _ = public.arrays(encoder, classes if use_labels else None)
     X_test, y_test, _ = test.arrays(encoder, classes) if test else (None, None, None)
-    for X, where in ((X_public, _PUBLIC), (X_test, _TEST)):
-        if X is not None and X.shape[1] != X_private.shape[1]:
-            raise DataError(
-                f"{_PRIVATE} has {X_private.shape[1]} features, but {where} has {X.shape[1]}"
-            )
+    _check_widths(X_private, X_public, X_test)
     assert y_private is not None
     assert records is not None
     assert spec.private is not None
@@ -70,8 +67,16 @@ def from_files(spec: DataSpec) -> Dataset:
     )
 
 
+def _check_widths(X_private: Matrix, X_public: Matrix, X_test: Matrix | None) -> None:
+    for X, where in ((X_public, _PUBLIC), (X_test, _TEST)):
+        if X is not None and X.shape[1] != X_private.shape[1]:
+            raise DataError(
+                f"{_PRIVATE} has {X_private.shape[1]} features, but {where} has {X.shape[1]}"
+            )
+
+
 _Sources = tuple[Any, Any, Any]
-"""Private, public and test rows, of one kind; the latter two may be None."""
+"""Private, public and test rows of the same kind; the latter two may be None."""
 
 
 def _sources(spec: DataSpec, schema: Schema | None) -> _Sources:
@@ -163,10 +168,10 @@ def _target_column(spec: DataSpec, schema: Schema | None) -> str:
     assert spec.private is not None
     if source_kind(spec.private) == "arrays":
         return "y"
-    raise ParameterError("which column holds the label? Name the target in the run or the schema")
+    raise ParameterError("no column holds the labels: name the target in the run or the schema")
 
 
-def _parted(
+def _split(
     spec: DataSpec, private: Rows, public: Rows | None, test: Rows | None
 ) -> tuple[Rows, Rows, Rows | None, PublicFrom]:
     if public is None:
@@ -196,20 +201,19 @@ def _parted(
 def _test_from(
     spec: DataSpec, given: bool, test: Rows | None, public_from: PublicFrom
 ) -> TestFrom | None:
-    """Whose rows the student is measured on.
+    """Return where the test rows come from.
 
     Args:
-        spec: which files there are.
+        spec: names the files.
         given: whether a file held test rows, before any were set aside.
         test: the test rows.
-        public_from: where public rows come from, and rows that are set aside with them.
+        public_from: where the public rows come from, and test rows that are split off with them.
     """
     if test is None:
         return None
     if spec.test is not None:
         return "test file"
-    # Without a file of their own, given test rows are the arrays X_test and y_test of the
-    # private file.
+    # Without a test file, given test rows are the arrays X_test and y_test of the private file.
     return "rows of the private file" if given else public_from
 
 
@@ -230,11 +234,11 @@ def _same_columns(private: TableRows, public: TableRows) -> None:
     absent = [name for name in public.names if name in theirs - mine]
     if absent or mine - theirs:
         parts = [f"{_PRIVATE} has no {quoted(absent)}"] if absent else []
-        # Not by name: without a header these would be the cells of a private record.
+        # Their names are not shown: without a header they would be cells of a private record.
         parts += [f"{_PUBLIC} lacks {len(mine - theirs)} of its columns"] if mine - theirs else []
         raise DataError(
             f"the columns differ: {', and '.join(parts)}; give both files the same columns, or a "
-            "schema, and begin every CSV with a line of names"
+            "schema, and start every CSV file with a header line"
         )
 
 
@@ -250,8 +254,11 @@ def _classes(
     found = (labelled_public or private).found_classes()
     if len(found) < 2:
         raise DataError("the labels name fewer than two classes; list the classes in a schema")
-    if len(found) > MOST_LEVELS:
-        raise DataError("the target looks like a quantity, not like a class")
+    if len(found) > MAX_LEVELS:
+        raise DataError(
+            "the target looks like a quantity, not like a class; name another column, or list the "
+            "classes in a schema"
+        )
     return found, origin
 
 

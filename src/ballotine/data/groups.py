@@ -1,7 +1,7 @@
-"""The group of each record, for individual budgets: a column, or a file beside the records.
+"""The group of each record, for individual budgets: a column, or a separate file.
 
-Who belongs to which group is taken as public: it decides how many teachers a group has and
-what its records are charged. The names themselves are compared, never shown.
+Group membership is considered public: it decides how many teachers a group has and what its
+records are charged. The names themselves are compared and never shown.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ballotine.text import printable
 from ballotine.types import Labels
 
 GROUPS = "groups"
-"""What messages call the only column of a file: its own name may be the first record's group."""
+"""How messages call the only column of a file: its name may be the first record's group."""
 
 
 def group_names(column: pa.ChunkedArray, name: str, where: str) -> Labels:
-    """The group of each row as text; the number 3.0 reads '3'."""
+    """Return the group of each row as text; the number 3.0 becomes '3'."""
     found = texts(column, name, where)
     if found.null_count:
         raise DataError(f"column '{printable(name)}' of {where} has rows without a group")
@@ -30,7 +30,7 @@ def group_names(column: pa.ChunkedArray, name: str, where: str) -> Labels:
 
 
 def read_groups(path: str | Path) -> Labels:
-    """The groups that a file names, one per record: one column, or one array.
+    """Read the groups from a file, one per record: one column, or one array.
 
     Raises:
         DataError: the file has several columns, gaps, or cannot be read.
@@ -40,11 +40,11 @@ def read_groups(path: str | Path) -> Labels:
         return group_names(as_column(read_arrays(path).X, where), GROUPS, where)
     names = column_names(path)
     if len(names) != 1:
-        raise DataError(f"{where} must stand in one column, and there are {len(names)}")
+        raise DataError(f"{where} must be in one column, but there are {len(names)}")
     return group_names(read_table(path)[names[0]], GROUPS, where)
 
 
 def check_length(groups: Labels, rows: int, where: str) -> None:
-    """Every record has a group, in the order of the records."""
+    """Raise DataError unless there is one group per record."""
     if len(groups) != rows:
         raise DataError(f"there are {rows} rows in {where}, but {len(groups)} groups")

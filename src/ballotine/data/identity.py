@@ -1,9 +1,9 @@
-"""Recognising the same records and the same query again.
+"""Recognise the same records and the same query again.
 
-Both work on values, not on files: a row is its features as little-endian doubles, with
+Both are identified by values, not by files: a row is its features as little-endian doubles, with
 one zero and one NaN, so CSV, Parquet and NumPy copies of the same rows are the same rows.
-Records are recognised by what their file says, before any schema scales or encodes it:
-a budget belongs to the records, whichever way a run looks at them.
+Records are identified by the content of their file, before any schema scales or encodes it:
+a budget belongs to the records, however a run encodes them.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ _SEPARATOR = "\x1f"
 
 @dataclass(frozen=True)
 class Records:
-    """One SHA-256 per record: enough to name the data, not to read it. Private all the same."""
+    """One SHA-256 per record: enough to identify the data, not to read it. Still private."""
 
     count: int
     width: int
     digests: bytes = field(repr=False)
 
     def fingerprint(self, salt: bytes) -> str:
-        """A name for the multiset of records, secret without the salt."""
+        """Return a keyed hash of the multiset of records."""
         head = f"ballotine records {self.count} x {self.width}\n".encode()
         seal = hmac.new(salt, head, hashlib.sha256)
         seal.update(_sorted_digests(self.digests))
         return seal.hexdigest()
 
     def grouped(self, groups: Labels, key: bytes) -> str:
-        """A name for who is in which group, whatever the order of the records; needs the key."""
+        """Return a keyed hash of the group of every record, independent of their order."""
         if len(groups) != self.count:
             raise DataError(f"there are {self.count} records but {len(groups)} groups")
         names = {name: hashlib.sha256(str(name).encode()).digest() for name in set(groups.tolist())}
@@ -54,10 +54,10 @@ class Records:
 
 
 def fingerprint(X: Matrix, y: Labels | None, salt: bytes) -> str:
-    """A name for the multiset of records (features and label text), secret without the salt.
+    """Return a keyed hash of the multiset of records (features and label text).
 
-    The order of the rows does not matter; how often a row occurs does. The salt keeps the
-    name from being a test for "is this data set the one I guess?".
+    The order of the rows does not matter; how often a row occurs does. Without the salt, the
+    hash would let anyone test a guess of the data set.
 
     Args:
         X: features, one row per record.
@@ -68,33 +68,33 @@ def fingerprint(X: Matrix, y: Labels | None, salt: bytes) -> str:
 
 
 def row_keys(X: Matrix) -> list[bytes]:
-    """SHA-256 of each row's canonical bytes: equal keys mean the same query."""
+    """Return the SHA-256 of each row's canonical bytes: equal keys mean the same query."""
     return [hashlib.sha256(row).digest() for row in _canonical_rows(X)]
 
 
 def records_of(X: Matrix, y: Labels | None) -> Records:
-    """The records of a feature array and its labels."""
+    """Return the records of a feature array and its labels."""
     return _records(X, y, [b""] * len(X))
 
 
 def records_in(table: pa.Table, targets: Collection[str], labels: Labels) -> Records:
-    """The records of a table, its cells as they stand in the file.
+    """Return the records of a table, from its cells as they are in the file.
 
-    A cell that reads as a number counts by its value, any other by its text, so a table of
-    numbers has the records of the equal array. The columns count in their order.
+    A cell that parses as a number is identified by its value, any other by its text, so a table
+    of numbers has the same records as the equal array. The order of the columns matters.
     """
     columns = [cells(table[name]) for name in table.column_names if name not in targets]
     X = np.column_stack([values for values, _ in columns])
     if all(texts is None for _, texts in columns):
         return records_of(X, labels)
-    # A column of numbers holds its place, so that text columns stay where they are.
+    # Columns of numbers keep their position, so that text columns do too.
     texts = [pa.scalar("") if texts is None else texts for _, texts in columns]
     lines = pc.binary_join_element_wise(*texts, _SEPARATOR).to_pylist()
     return _records(X, labels, [_suffix(line) for line in lines])
 
 
 def joined(parts: Iterable[Records]) -> Records:
-    """The records of several pieces of one table."""
+    """Join the records of several batches of one table."""
     every = list(parts)
     width = max((part.width for part in every), default=0)
     digests = b"".join(part.digests for part in every)
@@ -122,7 +122,7 @@ def _canonical_rows(X: Matrix) -> Iterator[bytes]:
     width = 8 * flat.shape[1]
     step = max(1, _CHUNK_BYTES // max(width, 1))
     for start in range(0, len(flat), step):
-        # Adding zero turns -0.0 into 0.0, and makes the copy that is changed below.
+        # Adding zero turns -0.0 into 0.0, and makes the copy that is modified below.
         block = flat[start : start + step].astype("<f8") + 0.0
         block[np.isnan(block)] = np.nan
         raw = np.ascontiguousarray(block, dtype="<f8").tobytes()

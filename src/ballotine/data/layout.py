@@ -1,8 +1,8 @@
-"""One layout of images: a row holds the channels one after the other, each line by line.
+"""The layout of images: a row holds the channels one after the other, each line by line.
 
-A row of shape (channels, height, width) is what networks, patches and augmentation reshape it
-to. Pictures are published the other way round, with the channels of each pixel together; named
-sets are turned where they are read, after their checksums were compared.
+Networks, patches and augmentation reshape a row to (channels, height, width). Images are usually
+published with the channels of each pixel together; named sets are converted when they are read,
+after their checksums were compared.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ ImageShape = tuple[int, int, int]
 
 
 def channels_first(X: Matrix, shape: ImageShape) -> Matrix:
-    """Rows with the channels of each pixel together, turned to rows of channels.
+    """Convert rows from (height, width, channels) to (channels, height, width).
 
     Args:
-        X: rows as pictures are published, (height, width, channels) each.
-        shape: of an image, channels first.
+        X: rows as published, (height, width, channels) each.
+        shape: the shape of an image, channels first.
     """
     channels, height, width = shape
     if channels == 1:
@@ -27,7 +27,7 @@ def channels_first(X: Matrix, shape: ImageShape) -> Matrix:
 
 
 def channels_last(X: Matrix, shape: ImageShape) -> Matrix:
-    """The way back: rows as pictures are published."""
+    """Convert rows from (channels, height, width) back to (height, width, channels)."""
     channels, height, width = shape
     if channels == 1:
         return X

@@ -1,4 +1,4 @@
-"""One entry for all sources: a specification in, the arrays of a run out."""
+"""Load a data set from its specification, whatever the source."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from ballotine.task import task_kind
 from ballotine.types import IntArray, Matrix
 
 PUBLIC_SHARE, TEST_SHARE = 0.25, 0.15
-"""What becomes of a named set without a canonical split, unless the specification says."""
+"""The default shares of public and test rows of a named set without a canonical split."""
 
 POOL_SHARE = 0.9
-"""How much of a canonical test part becomes the public pool; the rest stays for testing."""
+"""The default share of a canonical test part that becomes public; the rest is for testing."""
 
 
 def load(spec: DataSpec, progress: Progress | None = None) -> Dataset:
-    """Load what a specification names.
+    """Load the data that a specification names.
 
     Raises:
         DataError: the data cannot be used as given.
-        DataUnavailableError: a named set is not to be had.
+        DataUnavailableError: a named set is not available.
         ParameterError: the specification contradicts itself.
     """
     if spec.source is not None:
@@ -44,7 +44,9 @@ def load(spec: DataSpec, progress: Progress | None = None) -> Dataset:
 def _from_named(named: NamedSet, spec: DataSpec) -> Dataset:
     given = (spec.schema, spec.target, spec.targets, spec.classes)
     if any(part is not None for part in given):
-        raise ParameterError("a named set brings its own schema, targets and classes")
+        raise ParameterError(
+            "a named set brings its own schema, targets and classes: leave these out"
+        )
     groups = None if spec.groups is None else read_groups(spec.groups)
     if groups is not None:
         check_length(groups, len(named.X), f"the set '{named.entry.name}'")
@@ -83,7 +85,7 @@ _Labelled = tuple[Matrix, IntArray]
 
 
 def _as_published(named: NamedSet, X: Matrix) -> Matrix:
-    """Records are recognised by what their file says, not by how their pixels are turned."""
+    """Return rows in the published layout, by which records are identified."""
     shape = named.entry.image_shape
     return X if shape is None else channels_last(X, shape)
 
@@ -91,7 +93,7 @@ def _as_published(named: NamedSet, X: Matrix) -> Matrix:
 def _named_parts(
     named: NamedSet, spec: DataSpec
 ) -> tuple[_Labelled, _Labelled, _Labelled, IntArray]:
-    """Private, public and test rows, and which rows of the set stay private."""
+    """Return private, public and test rows, and which rows of the set stay private."""
     X, y = named.X, named.y.astype(np.int64)
     if named.X_test is None or named.y_test is None:
         public_rows = PUBLIC_SHARE if spec.public_rows is None else spec.public_rows
@@ -113,7 +115,7 @@ def _named_parts(
 
 
 def _scaled_by_public(named: NamedSet, *parts: _Labelled) -> tuple[_Labelled, _Labelled, _Labelled]:
-    """Bring a numeric table into [0, 1] by the range of its public rows alone."""
+    """Scale a numeric table into [0, 1] by the range of its public rows only."""
     names = named.feature_names or [f"x{index}" for index in range(named.X.shape[1])]
     tables = [as_table(Arrays(X), names, None, named.entry.name) for X, _ in parts]
     encoder = Encoder(Schema.from_public(tables[1], where="the public data"))

@@ -1,4 +1,4 @@
-"""Rows on their way from a file to a matrix, whatever the file: tables in batches, or arrays."""
+"""Rows between a file and a matrix: tables in batches, or arrays."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ballotine.task import label_matrix
 from ballotine.types import IntArray, Labels, Matrix
 
 
-class Arrived(NamedTuple):
-    """Rows at the end of their way."""
+class EncodedRows(NamedTuple):
+    """Encoded rows: features, labels and records."""
 
     X: Matrix
     y: IntArray | None
@@ -34,28 +34,28 @@ class Rows(Protocol):
 
     @property
     def where(self) -> str:
-        """What messages call these rows."""
+        """How messages call these rows."""
 
     @property
     def labelled(self) -> bool:
         """Whether every row has a label."""
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     def select(self, positions: IntArray, where: str) -> Self:
-        """Only these rows, in this order."""
+        """Return only these rows, in this order."""
 
     def found_classes(self) -> Classes:
-        """The classes that occur: sorted integers, or sorted texts."""
+        """Return the classes that occur: sorted integers, or sorted texts."""
 
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
-    ) -> Arrived:
-        """Features, labels if classes are given, and records if asked for."""
+    ) -> EncodedRows:
+        """Return features, labels if classes are given, and records if `identify` is set."""
 
     def grouped(self) -> Labels | None:
-        """The group of each row, if rows have groups."""
+        """Return the group of each row, if rows have groups."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +63,13 @@ class TableRows:
     """Rows of a table that is read again, batch by batch, whenever it is needed.
 
     Attributes:
-        where: what messages call these rows.
+        where: how messages call these rows.
         names: the columns of the table.
-        target: which of them hold labels.
+        target: the columns that hold labels.
         batches: reads the table.
-        column: the column that names each row's group, if there is one; it is no feature.
-        groups: the group of each row of the table, from elsewhere.
-        positions: the rows that count, in their order; None: all.
+        column: the column that names each row's group, if any; it is not a feature.
+        groups: the group of each row of the table, if it comes from elsewhere.
+        positions: the selected rows, in their order; None: all.
     """
 
     where: str
@@ -82,12 +82,12 @@ class TableRows:
 
     @classmethod
     def from_file(cls, path: str | Path, target: Target, where: str) -> Self:
-        """The rows of a CSV, Parquet or column .npz file."""
+        """Return the rows of a CSV, Parquet or column .npz file."""
         return cls(where, tuple(column_names(path)), target, lambda: read_batches(path))
 
     @classmethod
     def from_table(cls, table: pa.Table, target: Target, where: str) -> Self:
-        """The rows of a table in memory."""
+        """Return the rows of a table in memory."""
         return cls(where, tuple(table.column_names), target, lambda: iter([table]))
 
     @property
@@ -98,27 +98,27 @@ class TableRows:
 
     @property
     def labelled(self) -> bool:
-        """Whether there are label columns, a single one without gaps."""
+        """Whether the label columns exist; a single one must have no gaps."""
         if not self.target.complete(self.names):
             return False
         return all(self.target.gapless(batch, self.where) for batch in self.selected())
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         if self.positions is not None:
             return len(self.positions)
         return sum(batch.num_rows for batch in self.batches())
 
     def select(self, positions: IntArray, where: str) -> Self:
-        """Only these rows, in this order."""
+        """Return only these rows, in this order."""
         return replace(self, positions=positions, where=where)
 
     def table(self) -> pa.Table:
-        """All rows at once, in the order of the file."""
+        """Return all rows at once, in the order of the file."""
         return pa.concat_tables(self.selected())
 
     def found_classes(self) -> Classes:
-        """The classes that occur in the target column."""
+        """Return the classes that occur in the target column."""
         (target,) = self.target.columns
         require_columns(self.names, [target], self.where)
         chunks = [chunk for batch in self.selected() for chunk in batch[target].chunks]
@@ -126,8 +126,8 @@ class TableRows:
 
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
-    ) -> Arrived:
-        """Encode batch by batch, so that the texts are never all in memory."""
+    ) -> EncodedRows:
+        """Encode batch by batch, so that the texts are never in memory all at once."""
         assert encoder is not None
         if classes is not None:
             require_columns(self.names, self.target.columns, self.where)
@@ -145,10 +145,10 @@ class TableRows:
         order = self._order()
         if order is not None:
             X, y = X[order], None if y is None else y[order]
-        return Arrived(X, y, joined(records) if records else None)
+        return EncodedRows(X, y, joined(records) if records else None)
 
     def grouped(self) -> Labels | None:
-        """The group of each row, from the column or from elsewhere."""
+        """Return the group of each row, from the column or from elsewhere."""
         if self.groups is not None:
             return self.groups if self.positions is None else self.groups[self.positions]
         if self.column is None:
@@ -161,13 +161,13 @@ class TableRows:
         return names if order is None else names[order]
 
     def _order(self) -> IntArray | None:
-        """Rows come in the order of the file; the selection may want its own."""
+        """Return how to reorder rows from the order of the file to that of the selection."""
         if self.positions is None or not (np.diff(self.positions) <= 0).any():
             return None
         return np.argsort(np.argsort(self.positions))
 
     def selected(self) -> Iterator[pa.Table]:
-        """The selected rows in batches, in the order of the file."""
+        """Yield the selected rows in batches, in the order of the file."""
         if self.positions is None:
             yield from self.batches()
             return
@@ -193,12 +193,12 @@ class ArrayRows:
     def from_arrays(
         cls, X: Matrix, y: Labels | None, where: str, target: Target | None = None
     ) -> Self:
-        """Check the arrays; the features are flattened to rows of floats.
+        """Validate the arrays; the features are flattened to rows of floats.
 
         Args:
             X: features.
-            y: labels: one per row, or, with several of them, one column for each.
-            where: what messages call these rows.
+            y: one label per row, or, with several labels, one column for each.
+            where: how messages call these rows.
             target: names the labels, if rows may have several.
         """
         features = as_features(X, where)
@@ -217,34 +217,34 @@ class ArrayRows:
         return self.y is not None
 
     def count(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return len(self.X)
 
     def select(self, positions: IntArray, where: str) -> Self:
-        """Only these rows, in this order."""
+        """Return only these rows, in this order."""
         y = None if self.y is None else np.asarray(self.y)[positions]
         groups = None if self.groups is None else self.groups[positions]
         return replace(self, where=where, X=self.X[positions], y=y, groups=groups)
 
     def found_classes(self) -> Classes:
-        """The classes that occur among the labels."""
+        """Return the classes that occur among the labels."""
         return classes_of(self._column(), "y", self.where)
 
     def arrays(
         self, encoder: Encoder | None, classes: Classes | None, *, identify: bool = False
-    ) -> Arrived:
-        """The features, labels if classes are given, and records if asked for."""
+    ) -> EncodedRows:
+        """Return the features, labels if classes are given, and records if `identify` is set."""
         del encoder
         if classes is None:
-            return Arrived(self.X, None, None)
+            return EncodedRows(self.X, None, None)
         given = self._labels()
         if given.ndim == 2:
-            return Arrived(self.X, given, self._records(given) if identify else None)
+            return EncodedRows(self.X, given, self._records(given) if identify else None)
         y = class_indices(self._column(), classes, "y", self.where)
-        return Arrived(self.X, y, self._records(np.asarray(classes)[y]) if identify else None)
+        return EncodedRows(self.X, y, self._records(np.asarray(classes)[y]) if identify else None)
 
     def grouped(self) -> Labels | None:
-        """The group of each row, if rows have groups."""
+        """Return the group of each row, if rows have groups."""
         return self.groups
 
     def _records(self, labels: Labels) -> Records:
@@ -252,7 +252,7 @@ class ArrayRows:
 
     def _labels(self) -> Labels:
         if self.y is None:
-            raise DataError(f"{self.where} holds no labels: there is no array y")
+            raise DataError(f"{self.where} holds no labels: add an array y")
         return np.asarray(self.y)
 
     def _column(self) -> pa.ChunkedArray:
@@ -260,7 +260,7 @@ class ArrayRows:
 
 
 def as_table(arrays: Arrays, names: Sequence[str], target: Target | None, where: str) -> pa.Table:
-    """A feature array as a table whose columns a schema names, in its order."""
+    """Return a feature array as a table with the schema's column names, in the schema's order."""
     X = np.asarray(arrays.X)
     if X.ndim != 2 or X.shape[1] != len(names):
         raise DataError(

@@ -1,8 +1,8 @@
 """The public description of a table: what its columns may hold, and which classes there are.
 
-Everything that preprocessing needs to know (ranges, levels, fills, classes) is either
-written down here by somebody who did not look at the private rows, or read off public
-rows. It is never learnt from all private rows at once: that would be a release.
+Everything that preprocessing needs (ranges, levels, fills, classes) is either written down by
+someone who did not look at the private rows, or derived from public rows. It is never learnt
+from all private rows together, because that would be a release.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from ballotine.text import printable
 Class = pydantic.StrictStr | pydantic.StrictInt
 _Number = Annotated[float, pydantic.Field(strict=True, allow_inf_nan=False)]
 
-MOST_LEVELS = 1000
-"""A text column with more different values than this is prose or a key, not a category."""
+MAX_LEVELS = 1000
+"""A text column with more distinct values than this is prose or a key, not a category."""
 
 
 class ColumnSchema(pydantic.BaseModel):
@@ -50,7 +50,7 @@ class ColumnSchema(pydantic.BaseModel):
         if self.levels is None:
             self._check_range()
         elif self.low is not None or self.high is not None or self.missing is not None:
-            raise ValueError("a column has either levels or low, high and missing, not both")
+            raise ValueError("give either levels, or low, high and missing, not both")
         elif not self.levels or "" in self.levels:
             raise ValueError("levels must be a list of non-empty texts")
         elif len(set(self.levels)) < len(self.levels):
@@ -69,7 +69,7 @@ class ColumnSchema(pydantic.BaseModel):
 
     @property
     def fill(self) -> float:
-        """What stands for a missing number: `missing`, or the middle of the public range."""
+        """The replacement of a missing number: `missing`, or the middle of the public range."""
         if self.missing is not None:
             return self.missing
         assert self.low is not None
@@ -91,7 +91,7 @@ class Schema(pydantic.BaseModel):
         if not self.columns:
             raise ValueError("columns must name at least one column")
         if self.target is not None and self.target in self.columns:
-            raise ValueError("the target column cannot be a feature column too")
+            raise ValueError("the target column cannot also be a feature column")
         if self.classes is not None:
             check_classes(self.classes)
         return self
@@ -116,7 +116,7 @@ class Schema(pydantic.BaseModel):
             raise DataError(f"{where} is not UTF-8 text") from None
         except RecursionError:
             raise DataError(f"{where} is not valid TOML: it is nested too deeply") from None
-        except ValueError as error:  # tomllib's own, and that of a number with too many digits
+        except ValueError as error:  # from tomllib, or from a number with too many digits
             raise DataError(f"{where} is not valid TOML: {printable(error, 120)}") from None
         return cls.from_mapping(content, where)
 
@@ -129,14 +129,14 @@ class Schema(pydantic.BaseModel):
         classes: tuple[str | int, ...] | None = None,
         where: str = "the public data",
     ) -> Self:
-        """Derive ranges and levels from PUBLIC rows; never call this on private ones."""
+        """Derive ranges and levels from PUBLIC rows; never call this with private rows."""
         names = [name for name in table.column_names if name != target]
         require_columns(table.column_names, names, where)
         columns = {name: _describe(table[name], name, where).model_dump() for name in names}
         return cls.from_mapping({"target": target, "classes": classes, "columns": columns}, where)
 
     def to_toml(self) -> str:
-        """The schema as the TOML text that `from_file` reads."""
+        """Return the schema as the TOML text that `from_file` reads."""
         return tomli_w.dumps(self.model_dump(mode="json", exclude_none=True))
 
 
@@ -158,14 +158,14 @@ def _describe(column: pa.ChunkedArray, name: str, where: str) -> ColumnSchema:
         if len(values):
             return _column(name, where, low=float(values.min()), high=float(values.max()))
         raise DataError(
-            f"column '{printable(name)}' of {where} holds nothing but missing values, so its range "
-            "cannot be read off; give a schema, or leave the column out"
+            f"column '{printable(name)}' of {where} holds only missing values, so it has no range; "
+            "give a schema, or remove the column"
         )
     levels = sorted(distinct(column, name, where))
-    if len(levels) > MOST_LEVELS:
+    if len(levels) > MAX_LEVELS:
         raise DataError(
             f"column '{printable(name)}' of {where} holds {len(levels)} different texts, too many "
-            "for a category; leave it out, or declare its levels in a schema"
+            "for a category; remove it, or declare its levels in a schema"
         )
     return _column(name, where, levels=tuple(levels))
 

@@ -1,7 +1,7 @@
-"""Files on disk: CSV and Parquet in batches, NumPy archives as arrays or columns.
+"""Read data files: CSV and Parquet in batches, NumPy archives as arrays or columns.
 
-CSV is read as text throughout and parsed by the schema afterwards, so that what a column
-means never depends on which rows happen to stand in the first block of the file.
+CSV is read as text and parsed by the schema afterwards, so that the meaning of a column never
+depends on the rows in the first block of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ballotine.archives import blamed, check_cells, load_array, open_archive
+from ballotine.archives import check_cells, load_array, open_archive, reading_errors
 from ballotine.data.table import as_column, require_columns
 from ballotine.errors import DataError
 from ballotine.text import printable
@@ -33,7 +33,7 @@ _ARRAY_KEYS = {"X", "y", "X_test", "y_test"}
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Features, and labels where there are any, as they stand in a NumPy file."""
+    """Features, and labels if there are any, as in a NumPy file."""
 
     X: Matrix
     y: Labels | None = None
@@ -42,7 +42,7 @@ class Arrays:
 
 
 def source_kind(path: str | Path) -> Literal["table", "arrays"]:
-    """Whether a file holds named columns or a feature matrix."""
+    """Return whether a file holds named columns or a feature matrix."""
     path = _existing(path)
     suffix = path.suffix.lower()
     if suffix in _DELIMITER or suffix == ".parquet":
@@ -53,13 +53,13 @@ def source_kind(path: str | Path) -> Literal["table", "arrays"]:
         with _archive(path) as archive:
             return "arrays" if "X" in archive.files else "table"
     raise DataError(
-        f"{_shown(path)} has an unknown extension; "
+        f"{_display_name(path)} has an unknown extension; "
         "Ballotine reads .csv, .tsv, .parquet, .npz and .npy"
     )
 
 
 def column_names(path: str | Path) -> list[str]:
-    """The columns of a table file, without reading its rows."""
+    """Return the columns of a table file without reading its rows."""
     path = _existing(path)
     suffix = path.suffix.lower()
     if suffix in _DELIMITER:
@@ -72,16 +72,16 @@ def column_names(path: str | Path) -> list[str]:
         with _archive(path) as archive:
             names = list(archive.files)
     if not names:
-        raise DataError(f"{_shown(path)} is empty: it has no columns")
-    require_columns(names, [], _shown(path))
+        raise DataError(f"{_display_name(path)} is empty: it has no columns")
+    require_columns(names, [], _display_name(path))
     return names
 
 
 def read_batches(path: str | Path) -> Iterator[pa.Table]:
-    """The rows of a table file, in pieces that fit into memory.
+    """Yield the rows of a table file in batches that fit into memory.
 
     Raises:
-        DataError: missing, empty, ragged or otherwise unreadable files.
+        DataError: the file is missing, empty, ragged or otherwise unreadable.
     """
     path = _existing(path)
     names = column_names(path)
@@ -98,16 +98,16 @@ def read_batches(path: str | Path) -> Iterator[pa.Table]:
         if batch.num_rows:
             yield batch
     if not rows:
-        raise DataError(f"{_shown(path)} is empty: it has columns but no rows")
+        raise DataError(f"{_display_name(path)} is empty: it has columns but no rows")
 
 
 def read_table(path: str | Path) -> pa.Table:
-    """All rows of a table file at once."""
+    """Return all rows of a table file at once."""
     return pa.concat_tables(read_batches(path))
 
 
 def read_arrays(path: str | Path) -> Arrays:
-    """The arrays of an .npz (X, y, X_test, y_test) or the features of an .npy file."""
+    """Return the arrays of an .npz (X, y, X_test, y_test) or the features of an .npy file."""
     path = _existing(path)
     if path.suffix.lower() == ".npy":
         with _numpy_errors(path):
@@ -115,8 +115,8 @@ def read_arrays(path: str | Path) -> Arrays:
     with _archive(path) as archive:
         if "X" not in archive.files or not set(archive.files) <= _ARRAY_KEYS:
             raise DataError(
-                f"{_shown(path)} should hold X and y (and X_test, y_test) and nothing else, or "
-                "named columns"
+                f"{_display_name(path)} should hold X and y (and X_test, y_test) and nothing else, "
+                "or only named columns"
             )
         return Arrays(**{name: archive[name] for name in archive.files})
 
@@ -129,12 +129,12 @@ def _csv_header(path: Path, delimiter: str) -> list[str]:
                 if record:
                     return record
     except UnicodeDecodeError:
-        raise DataError(f"{_shown(path)} is not UTF-8 text") from None
+        raise DataError(f"{_display_name(path)} is not UTF-8 text") from None
     except csv.Error:
-        raise DataError(f"the header line of {_shown(path)} cannot be read as CSV") from None
+        raise DataError(f"the header line of {_display_name(path)} cannot be read as CSV") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
-        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
+        raise DataError(f"{_display_name(path)} cannot be read: {reason}") from None
     return []
 
 
@@ -159,29 +159,30 @@ def _csv_batches(path: Path, names: list[str], delimiter: str) -> Iterator[pa.Ta
             for batch in reader:
                 yield pa.Table.from_batches([batch])
     except (pa.ArrowException, OSError) as error:
-        # The library's message quotes the row, which may be private: say only what is wrong.
-        if ragged:
-            expected, actual = ragged[0]
-            reason = f"a row has {actual} cells where the header has {expected}"
-        elif "UTF8" in str(error):
-            reason = "it is not UTF-8 text"
-        else:
-            reason = "it is not well-formed CSV"
-        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
+        reason = _csv_problem(error, ragged)
+        raise DataError(f"{_display_name(path)} cannot be read: {reason}") from None
+
+
+def _csv_problem(error: Exception, ragged: list[tuple[int, int]]) -> str:
+    # The library's message quotes the row, which may be private, so it is not repeated.
+    if ragged:
+        expected, actual = ragged[0]
+        return f"a row has {actual} cells where the header has {expected}"
+    return "it is not UTF-8 text" if "UTF8" in str(error) else "it is not well-formed CSV"
 
 
 def _parquet_batches(path: Path) -> Iterator[pa.Table]:
     with _arrow_errors(path), pyarrow.parquet.ParquetFile(path) as file:
         for batch in file.iter_batches(batch_size=_BATCH_ROWS):
-            batch.validate(full=True)  # texts that are none would fail somewhere else
+            batch.validate(full=True)  # invalid texts would fail later, somewhere else
             yield pa.Table.from_batches([batch])
 
 
 def _npz_columns(path: Path) -> Iterator[pa.Table]:
     with _archive(path) as archive:
-        columns = {name: as_column(archive[name], _shown(path)) for name in archive.files}
+        columns = {name: as_column(archive[name], _display_name(path)) for name in archive.files}
     if len({len(column) for column in columns.values()}) > 1:
-        raise DataError(f"the columns of {_shown(path)} differ in length")
+        raise DataError(f"the columns of {_display_name(path)} differ in length")
     yield pa.table(columns)
 
 
@@ -192,15 +193,17 @@ def _archive(path: Path) -> Iterator[Any]:
 
 
 def _numpy_errors(path: Path) -> AbstractContextManager[None]:
-    return blamed(
-        lambda reason: DataError(f"{_shown(path)} cannot be read as a NumPy file: {reason}"),
+    return reading_errors(
+        lambda reason: DataError(f"{_display_name(path)} cannot be read as a NumPy file: {reason}"),
         "it is damaged, or holds pickled objects, which are never loaded",
     )
 
 
 def _arrow_errors(path: Path) -> AbstractContextManager[None]:
-    return blamed(
-        lambda reason: DataError(f"{_shown(path)} cannot be read as a Parquet file: {reason}"),
+    return reading_errors(
+        lambda reason: DataError(
+            f"{_display_name(path)} cannot be read as a Parquet file: {reason}"
+        ),
         "it is damaged",
     )
 
@@ -210,14 +213,14 @@ def _existing(path: str | Path) -> Path:
     try:
         found = path.stat()
     except FileNotFoundError:
-        raise DataError(f"{_shown(path)} does not exist") from None
-    except (OSError, ValueError) as problem:  # a name that is too long, or none at all
-        reason = getattr(problem, "strerror", None) or "that is no name of a file"
-        raise DataError(f"{_shown(path)} cannot be read: {reason}") from None
+        raise DataError(f"{_display_name(path)} does not exist") from None
+    except (OSError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or "it is not a valid file name"
+        raise DataError(f"{_display_name(path)} cannot be read: {reason}") from None
     if not stat.S_ISREG(found.st_mode):
-        raise DataError(f"{_shown(path)} is not a file")
+        raise DataError(f"{_display_name(path)} is not a file")
     return path
 
 
-def _shown(path: Path) -> str:
+def _display_name(path: Path) -> str:
     return printable(path.name, 80)

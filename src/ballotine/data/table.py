@@ -1,9 +1,8 @@
-"""Reading single columns of a table: as numbers, as texts, as classes.
+"""Read single columns of a table: as numbers, as texts, as classes.
 
-A table is a `pyarrow.Table`. Its cells are data and nothing else: a formula, a tag or an
-escape sequence is a text like any other. Messages never show cell values, and of column names
-only those that a schema, a run file or public rows gave: the first line of a file without a
-header is a private record.
+A table is a `pyarrow.Table`. Its cells are plain data: a formula, a tag or an escape sequence is
+a text like any other. Messages never show cell values, and only those column names that come from
+a schema, a run file or public rows: the first line of a file without a header is a private record.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _MISSING_NUMBERS = pa.array(["", "na", "n/a", "#n/a", "nan", "null", "none", "?"
 
 
 def numbers(column: pa.ChunkedArray, name: str, where: str) -> FloatArray:
-    """The column as float64, NaN where a value is missing.
+    """Return the column as float64, NaN where a value is missing.
 
     Raises:
         DataError: the column holds text that is not a number, or an infinity.
@@ -38,7 +37,7 @@ def numbers(column: pa.ChunkedArray, name: str, where: str) -> FloatArray:
             column = column.cast(pa.uint8())
         values = np.asarray(column.cast(pa.float64(), safe=False), dtype=np.float64)
     except pa.ArrowInvalid:
-        # The library's own message quotes the cell: it must not travel further.
+        # The library's message quotes the cell, so it must not be passed on.
         raise DataError(
             f"column '{printable(name)}' of {where} should be numeric but holds text; "
             "declare its levels in a schema, or correct the file"
@@ -49,7 +48,7 @@ def numbers(column: pa.ChunkedArray, name: str, where: str) -> FloatArray:
 
 
 def texts(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
-    """The column as trimmed texts, null where a value is missing; the number 3.0 reads '3'."""
+    """Return the column as trimmed texts, null where missing; the number 3.0 becomes '3'."""
     column = _plain(column, name, where)
     if pa.types.is_boolean(column.type):
         return column.cast(pa.string())
@@ -60,7 +59,7 @@ def texts(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
 
 
 def is_numeric(column: pa.ChunkedArray) -> bool:
-    """Whether every present value of the column reads as a number."""
+    """Return whether every present value of the column parses as a number."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     if not _is_text(column.type):
@@ -73,12 +72,12 @@ def is_numeric(column: pa.ChunkedArray) -> bool:
 
 
 def distinct(column: pa.ChunkedArray, name: str, where: str) -> set[str]:
-    """The different texts of a column, missing ones left out."""
+    """Return the distinct texts of a column, without missing ones."""
     return set(pc.unique(texts(column, name, where)).drop_null().to_pylist())
 
 
 def classes_of(column: pa.ChunkedArray, name: str, where: str) -> tuple[str | int, ...]:
-    """The classes a label column holds: sorted integers if all are, else sorted texts."""
+    """Return the classes of a label column: sorted integers if all are, else sorted texts."""
     found = distinct(column, name, where)
     whole = {text: _whole(text) for text in found}
     if all(value is not None for value in whole.values()):
@@ -89,10 +88,10 @@ def classes_of(column: pa.ChunkedArray, name: str, where: str) -> tuple[str | in
 def class_indices(
     column: pa.ChunkedArray, classes: Sequence[str | int], name: str, where: str
 ) -> IntArray:
-    """Each label as its position in `classes`.
+    """Return each label as its position in `classes`.
 
     Raises:
-        DataError: a label is missing or is none of the classes (the label is not shown).
+        DataError: a label is missing or is none of the classes (the message does not show it).
     """
     coded = pc.dictionary_encode(texts(column, name, where).combine_chunks())
     if coded.null_count:
@@ -109,10 +108,10 @@ def class_indices(
 
 
 def cells(column: pa.ChunkedArray) -> tuple[FloatArray, pa.ChunkedArray | None]:
-    """Each cell by itself: its value if it reads as a number, else NaN and its text.
+    """Return for each cell its value if it parses as a number, else NaN and its text.
 
-    Unlike `numbers` and `texts` this takes any column and knows of no schema. The texts are
-    None when there can be none; a missing cell is NaN and the empty text.
+    Unlike `numbers` and `texts` this accepts any column, independently of a schema. The texts
+    are None for numeric columns; a missing cell is NaN and the empty text.
     """
     kind = column.type
     if _is_number(kind) and not pa.types.is_boolean(kind):
@@ -130,31 +129,31 @@ def cells(column: pa.ChunkedArray) -> tuple[FloatArray, pa.ChunkedArray | None]:
 
 
 def require_columns(present: Iterable[str], needed: Sequence[str], where: str) -> None:
-    """Raise DataError unless all needed columns are there, once each and with a name.
+    """Raise DataError unless all needed columns exist and every column has its own name.
 
     Args:
-        present: the names that stand in the file; never shown.
+        present: the names in the file; never shown.
         needed: names from a schema, a run file or public rows.
-        where: what messages call the table.
+        where: how messages call the table.
     """
     there = list(present)
     if len(set(there)) < len(there):
         raise DataError(
-            f"{where} has columns of the same name; give each its own, and begin a CSV with a "
-            "line of names"
+            f"{where} has columns of the same name; give each its own name, and start a CSV file "
+            "with a header line"
         )
     if any(not name.strip() for name in there):
-        raise DataError(f"{where} has a column without a name (a row index, perhaps?); remove it")
+        raise DataError(f"{where} has a column without a name, possibly a row index; remove it")
     absent = [name for name in needed if name not in set(there)]
     if absent:
         raise DataError(
             f"{where} has no column {quoted(absent)} among its {len(there)}; correct the name, or "
-            "begin the CSV with a line of names"
+            "start the CSV file with a header line"
         )
 
 
 def as_column(values: Any, where: str) -> pa.ChunkedArray:
-    """A one-dimensional NumPy array as a table column; NaN becomes missing."""
+    """Return a one-dimensional NumPy array as a table column; NaN becomes missing."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise DataError(f"an array of {where} is not one-dimensional, as a column must be")
@@ -165,7 +164,7 @@ def as_column(values: Any, where: str) -> pa.ChunkedArray:
 
 
 def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
-    """Strings as strings and numbers as they are; anything else is refused."""
+    """Return strings as strings and numbers unchanged; refuse anything else."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.cast(kind.value_type)
@@ -176,7 +175,7 @@ def _plain(column: pa.ChunkedArray, name: str, where: str) -> pa.ChunkedArray:
         return column
     raise DataError(
         f"column '{printable(name)}' of {where} holds neither numbers nor texts; convert it "
-        "first, or leave it out"
+        "first, or remove it"
     )
 
 
@@ -210,7 +209,7 @@ def _number_text(value: Any) -> str | None:
 
 
 def _whole(text: str) -> int | None:
-    """The integer a text stands for ('3', '-1', '3.0'), if it does."""
+    """Return the integer that a text represents ('3', '-1', '3.0'), if any."""
     try:
         value = float(text)
     except ValueError:

@@ -1,6 +1,6 @@
-"""A second opinion on every cost: slow, plain, and written without looking at the first.
+"""Reference implementations of every cost: slow, simple, and independent of `privacy`.
 
 Output laws come from closed forms or Gauss–Legendre panels, neighbours from enumeration, and
-divergences are taken in both directions. Nothing here imports the code that it judges, and
-import-linter keeps it so.
+divergences are taken in both directions. This package does not import the code that it checks;
+import-linter enforces that.
 """

@@ -1,8 +1,8 @@
 """True costs of multi-label votes: k-hot ballots, clipped or not, released label by label.
 
-A label is one bit of a Gaussian, whichever way its noise is added, and labels are independent given
-the ballots. So divergences of labels add up for each pair of neighbours; the largest sum over
-all ballots that one teacher may have cast and may cast instead is the cost.
+A label is one bit of a Gaussian in every noise variant, and labels are independent given the
+ballots. So the divergences of the labels add up for each pair of neighbours; the cost is the
+largest sum over all ballots that one teacher may have cast and may cast instead.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ Bits = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True)
 class Poll:
-    """What the teachers cast, and what becomes of it.
+    """The ballots of one query, and how they are clipped and weighted.
 
     Attributes:
-        labels: how many labels there are.
+        labels: the number of labels.
         cast: each ballot, with the number of teachers that cast it.
-        tau: the norm to which ballots are clipped, if they are.
-        norm: which norm that is.
-        weight: of each teacher.
+        tau: the largest norm of a ballot; None: ballots are not clipped.
+        norm: the norm that `tau` limits.
+        weight: the weight of each teacher.
     """
 
     labels: int
@@ -50,7 +50,7 @@ class Poll:
 
     @property
     def electorate(self) -> float:
-        """What all ballots together weigh."""
+        """The total weight of all ballots."""
         return self.weight * sum(number for _, number in self.cast)
 
     def vector(self, ballot: Ballot) -> FloatArray:
@@ -65,14 +65,17 @@ class Poll:
         return total
 
     def alternatives(self) -> list[Ballot]:
-        """Return every ballot of up to four labels; beyond, those cast, none and all."""
+        """Return the ballots a teacher may change to.
+
+        For up to four labels that is every ballot; for more, the ballots cast, none and all.
+        """
         if self.labels <= 4:
             return every_ballot(self.labels)
         everything = tuple(range(self.labels))
         return [*(ballot for ballot, _ in self.cast), (), everything]
 
     def changes(self, teachers: int) -> list[tuple[str, FloatArray]]:
-        """Return what so many teachers can do to the counts, each with a name."""
+        """Return every change of the counts by this many teachers, each with a description."""
         voters = [ballot for ballot, number in self.cast for _ in range(min(number, teachers))]
         found = []
         for old in sorted(set(itertools.combinations(voters, teachers))):
@@ -81,7 +84,9 @@ class Poll:
                     self.vector(after) - self.vector(before)
                     for before, after in zip(old, new, strict=True)
                 )
-                found.append((f"with {_named(new)} for {_named(old)}", np.asarray(move)))
+                found.append(
+                    (f"with {_format_ballots(new)} for {_format_ballots(old)}", np.asarray(move))
+                )
         return found
 
 
@@ -93,7 +98,7 @@ def every_ballot(labels: int) -> list[Ballot]:
 
 @lru_cache(maxsize=1 << 12)
 def clipped(ballot: Ballot, labels: int, tau: float | None, norm: Norm) -> FloatArray:
-    """Return the ballot as a vector, shrunk until its norm is at most τ."""
+    """Return the ballot as a vector, scaled down to a norm of at most τ."""
     vector = np.zeros(labels)
     vector[list(ballot)] = 1.0
     if tau is not None and ballot:
@@ -132,7 +137,7 @@ def answer_bits(electorate: float, sigma: float, variant: Variant) -> Bits:
 
 
 def check_bits(electorate: float, threshold: float, sigma: float) -> Bits:
-    """Return the law of a label's check: the larger of its two counts stays below T, or not."""
+    """Return the law of a label's check: the larger of its two counts is below T, or not."""
 
     def law(positive: FloatArray) -> FloatArray:
         position = (np.maximum(positive, electorate - positive) - threshold) / sigma
@@ -158,7 +163,7 @@ def poll_cost(poll: Poll, bits: Bits, orders: Sequence[float], teachers: int = 1
         poll: the ballots.
         bits: the law of one label, given its positive count.
         orders: Rényi orders above 1.
-        teachers: how many saw the record, each of which may cast another ballot.
+        teachers: the number of teachers that saw the record; each may cast another ballot.
     """
     grid = np.array(orders)
     before = poll.counts()
@@ -192,15 +197,15 @@ def counts_cost(
     return largest(tables, lambda _: "with each label's worst move", grid)
 
 
-def shown_ballot(ballot: Ballot) -> str:
-    """Return a ballot as a set; many labels in a row as a range."""
+def format_ballot(ballot: Ballot) -> str:
+    """Return a ballot as a set; several consecutive labels as a range."""
     if len(ballot) > 3 and ballot[-1] - ballot[0] == len(ballot) - 1:
         return f"{{{ballot[0]}–{ballot[-1]}}}"
     return "{" + ", ".join(map(str, ballot)) + "}"
 
 
-def _named(ballots: Sequence[Ballot]) -> str:
-    return " and ".join(map(shown_ballot, ballots))
+def _format_ballots(ballots: Sequence[Ballot]) -> str:
+    return " and ".join(map(format_ballot, ballots))
 
 
 def _summed(p: FloatArray, q: FloatArray, orders: FloatArray) -> FloatArray:

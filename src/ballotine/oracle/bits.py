@@ -28,7 +28,7 @@ def threshold(
 
     Args:
         top: the largest count.
-        level: what the noisy count must reach.
+        level: the threshold for the noisy count.
         sigma: standard deviation of the noise.
         orders: Rényi orders above 1.
         reach: how far one record can move the largest count.

@@ -1,8 +1,8 @@
-"""Rényi divergences of finite laws, and how far they may be off.
+"""Rényi divergences of finite laws, with bounds on their numerical error.
 
 With u = ln(p/q), (α − 1) D_α(p‖q) = ln Σ q e^(αu). As Σ p = Σ q = 1, the sum is 1 + S with
-S = Σ q (e^(αu) − 1 − α (e^u − 1)), whose terms are of second order in u: almost equal laws keep
-their digits. Where a term would overflow, the plain logarithm of the sum is used.
+S = Σ q (e^(αu) − 1 − α (e^u − 1)), whose terms are of second order in u, so almost equal laws do
+not lose precision. Where a term would overflow, the plain logarithm of the sum is used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from ballotine.types import FloatArray
 
 _LARGEST_EXPONENT = 600.0
-# What quadrature and rounding leave of the logarithm of a probability, measured with mpmath.
+# The error of log-probabilities from quadrature and rounding, measured with mpmath.
 _LOG_ERROR = 5e-14
 _RELATIVE_ERROR = 1e-10
 
@@ -26,7 +26,7 @@ def renyi(log_p: FloatArray, log_q: FloatArray, orders: FloatArray) -> FloatArra
         orders: Rényi orders above 1, shape (m,).
 
     Returns:
-        Shape (pairs, m); infinite where q makes impossible what p allows.
+        Shape (pairs, m); infinite where an outcome is possible under p and impossible under q.
     """
     alpha = orders[:, np.newaxis]
     p, q = (np.atleast_2d(law)[:, np.newaxis, :] for law in (log_p, log_q))
@@ -46,10 +46,10 @@ def renyi(log_p: FloatArray, log_q: FloatArray, orders: FloatArray) -> FloatArra
     return np.where(forbidden, np.inf, logs / (orders - 1.0))
 
 
-def doubt(costs: FloatArray, orders: FloatArray) -> FloatArray:
-    """Return how far such divergences may be off.
+def error_bound(costs: FloatArray, orders: FloatArray) -> FloatArray:
+    """Return a bound on the numerical error of such divergences.
 
-    An error e in every u moves D by e √(2αD) to first order while u is small, and by a relative
-    α e at most when it is not.
+    An error e in every u changes D by e √(2αD) to first order while u is small, and by at most a
+    relative α e when it is not.
     """
     return _RELATIVE_ERROR * costs + _LOG_ERROR * np.sqrt(2.0 * orders * costs) + 1e-26 * orders

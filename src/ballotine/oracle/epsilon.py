@@ -13,7 +13,7 @@ from ballotine.types import FloatArray
 
 
 def gaussian_delta(epsilon: float, shift: float) -> float:
-    """Return δ(ε) of a Gaussian that one record shifts by so many standard deviations.
+    """Return δ(ε) of a Gaussian that one record shifts by s standard deviations.
 
     δ = Φ(s/2 − ε/s) − e^ε Φ(−s/2 − ε/s).
     """
@@ -33,10 +33,10 @@ def gaussian_epsilon(delta: float, shift: float) -> float:
 
 
 def response_delta(epsilon: float, strength: float, times: int) -> float:
-    """Return δ(ε) of a bit told truthfully with odds e^strength, so many times.
+    """Return δ(ε) of randomised response, n times, true with odds e^strength.
 
-    With j truths among n answers the loss is (2j − n)·strength, and the probabilities of j on the
-    two sides are binomial: δ is the sum of what exceeds e^ε times the other side.
+    With j true answers among n the loss is (2j − n)·strength, and the probabilities of j on the
+    two sides are binomial: δ is the sum of the excess over e^ε times the other side.
     """
     truths = np.arange(times + 1)
     probabilities = binom.pmf(truths, times, 1.0 / (1.0 + math.exp(-strength)))

@@ -1,9 +1,9 @@
-"""Who wins an argmax under Gaussian noise.
+"""The law of an argmax under Gaussian noise.
 
 Class i wins with probability ∫ φ(x − c_i) Π_{j≠i} Φ(x − c_j) dx (counts in standard deviations).
 The integrand is log-concave and falls at least as fast as φ on both sides of its peak, which lies
-between c_i and a little above the largest count. Gauss–Legendre panels cover that range; the sum
-is taken over logarithms, so an outcome of probability e^-1000 has as many digits as any other.
+between c_i and slightly above the largest count. Gauss–Legendre panels cover that range; the sum
+is computed from logarithms, so an outcome of probability e^-1000 is as accurate as any other.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def argmax_law(
     Args:
         counts: one count per class, or per group of classes that share a count.
         sigma: standard deviation of the noise on each class.
-        sizes: how many classes each group has; one each unless told.
+        sizes: the number of classes in each group; one each by default.
 
     Returns:
-        For each group the log-probability that one given class of it wins.
+        For each group, the log-probability that one given class of it wins.
     """
     numbers = sizes or (1,) * len(counts)
     order = sorted(range(len(counts)), key=lambda i: (-counts[i], numbers[i]))
@@ -47,12 +47,12 @@ def argmax_law(
 
 @lru_cache(maxsize=1 << 15)
 def _sorted_law(gaps: tuple[float, ...], sizes: tuple[int, ...]) -> FloatArray:
-    """Return the law for gaps below the largest count, in standard deviations, rising."""
+    """Return the law for ascending gaps below the largest count, in standard deviations."""
     x, log_weights = _panels(gaps[-1], sum(sizes))
     shifted = x + np.array(gaps)[:, np.newaxis]
     log_cdf = log_ndtr(shifted)
     everyone = np.array(sizes, dtype=np.float64) @ log_cdf + log_weights
-    # Dividing one rival out is exact in logarithms; the winner's own density takes its place.
+    # In logarithms one rival can be divided out exactly; the winner's own density replaces it.
     logs = everyone - log_cdf - 0.5 * shifted * shifted - _HALF_LOG_2PI
     peaks = logs.max(axis=1)
     law: FloatArray = peaks + np.log(np.exp(logs - peaks[:, np.newaxis]).sum(axis=1))
@@ -62,7 +62,7 @@ def _sorted_law(gaps: tuple[float, ...], sizes: tuple[int, ...]) -> FloatArray:
 
 def _panels(widest: float, classes: int) -> tuple[FloatArray, FloatArray]:
     """Return nodes and log-weights; the largest count is at 0, the smallest at −widest."""
-    # The largest of many standard normals sits near √(2 ln k), in a peak that narrows like 1/√ln k.
+    # The largest of k standard normals is near √(2 ln k), in a peak whose width is like 1/√ln k.
     spread = math.sqrt(2.0 * math.log(classes))
     low, high = -widest - _REACH, _REACH + spread
     number = math.ceil((high - low) * max(1.0, spread / 2.0))

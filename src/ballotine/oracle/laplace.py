@@ -1,8 +1,8 @@
-"""Who wins an argmax under Laplace noise of scale 1/γ.
+"""The law of an argmax under Laplace noise of scale 1/γ.
 
 Between the counts the densities are smooth, so Gauss–Legendre panels end at every count; beyond
-the outermost ones the integrand is at most an exponential that is followed for forty scales. All
-terms are positive: small probabilities keep their digits.
+the outermost counts the integrand is at most an exponential and is integrated over forty scales.
+All terms are positive, so small probabilities stay accurate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What one replaced record can turn a tally into."""
+"""The neighbours of a tally: the tallies that one replaced record can lead to."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import itertools
 
 Tally = tuple[float, ...]
 
-# Sums of weights are rounded: a class that should hold one teacher may be a hair short.
-_HAIR = 1e-9
+# Sums of weights are rounded: a class that holds one teacher may be slightly below its weight.
+_TOLERANCE = 1e-9
 
 
 def neighbours(tally: Tally, weight: float = 1.0, teachers: int = 1) -> list[Tally]:
-    """Return every tally that up to so many teachers of this weight can make of it.
+    """Return every other tally that up to this many teachers of this weight can lead to.
 
-    Each of them leaves a class that holds a vote of this weight, and goes where it likes.
+    Each of them moves its vote from a class that holds one of this weight to any other class.
     """
     reached = {tally}
     fringe = {tally}
@@ -26,7 +26,7 @@ def neighbours(tally: Tally, weight: float = 1.0, teachers: int = 1) -> list[Tal
 def _single_moves(tally: Tally, weight: float) -> list[Tally]:
     moved = []
     for loser, gainer in itertools.permutations(range(len(tally)), 2):
-        if tally[loser] >= weight * (1.0 - _HAIR):
+        if tally[loser] >= weight * (1.0 - _TOLERANCE):
             after = list(tally)
             after[loser] = max(0.0, after[loser] - weight)
             after[gainer] += weight
@@ -34,6 +34,6 @@ def _single_moves(tally: Tally, weight: float) -> list[Tally]:
     return moved
 
 
-def shown(tally: Tally) -> str:
-    """Return a tally as people write it."""
+def format_tally(tally: Tally) -> str:
+    """Return a tally as text."""
     return "(" + ", ".join(f"{count:.6g}" for count in tally) + ")"

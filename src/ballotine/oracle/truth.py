@@ -1,4 +1,4 @@
-"""What is true of one configuration: its cost at every order, and who shows it."""
+"""The true cost of one configuration at every order, and the neighbour that attains it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.oracle.divergence import doubt, renyi
+from ballotine.oracle.divergence import error_bound, renyi
 from ballotine.types import FloatArray
 
 
@@ -16,20 +16,20 @@ class Truth:
     """The largest divergence of one configuration.
 
     Attributes:
-        values: at each point of the axis (the orders, mostly), shape (m,).
-        doubt: how far each value may be off, shape (m,).
-        witnesses: the neighbour and the direction that reach each value.
+        values: at each point of the axis (usually the orders), shape (m,).
+        error: bounds on the numerical error of the values, shape (m,).
+        witnesses: the neighbour and the direction that attain each value.
     """
 
     values: FloatArray
-    doubt: FloatArray
+    error: FloatArray
     witnesses: tuple[str, ...]
 
     @property
     def floor(self) -> FloatArray:
-        """What is certain: the values less their doubt."""
-        doubt = np.where(np.isinf(self.values), 0.0, self.doubt)
-        return np.maximum(self.values - doubt, 0.0)
+        """A lower bound of the true values: the values minus their error."""
+        error = np.where(np.isinf(self.values), 0.0, self.error)
+        return np.maximum(self.values - error, 0.0)
 
 
 def worst_neighbour(
@@ -45,9 +45,9 @@ def worst_neighbour(
     Args:
         law: log-probabilities, shape (outcomes,).
         neighbours: the same for each neighbour, shape (neighbours, outcomes).
-        name: what to call a neighbour, by its number.
+        name: returns the description of a neighbour, given its index.
         orders: Rényi orders, shape (m,).
-        forward_only: leave D(neighbour‖law) out.
+        forward_only: leave out D(neighbour‖law).
     """
     if len(neighbours) == 0:
         return Truth(np.zeros(orders.size), np.zeros(orders.size), ("",) * orders.size)
@@ -63,7 +63,7 @@ def largest(tables: Sequence[FloatArray], name: Callable[[int], str], orders: Fl
 
     Args:
         tables: one or two arrays of shape (neighbours, m): forward, then reverse.
-        name: what to call a neighbour, by its number.
+        name: returns the description of a neighbour, given its index.
         orders: shape (m,).
     """
     both = np.concatenate(tables)
@@ -75,4 +75,4 @@ def largest(tables: Sequence[FloatArray], name: Callable[[int], str], orders: Fl
         f"neighbour {name(int(place) % number)}"
         for place in places
     )
-    return Truth(values, doubt(values, orders), witnesses)
+    return Truth(values, error_bound(values, orders), witnesses)

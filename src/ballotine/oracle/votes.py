@@ -8,7 +8,7 @@ import numpy as np
 
 from ballotine.oracle import gaussian, laplace
 from ballotine.oracle.bits import log_bit
-from ballotine.oracle.neighbours import Tally, neighbours, shown
+from ballotine.oracle.neighbours import Tally, format_tally, neighbours
 from ballotine.oracle.truth import Truth, worst_neighbour
 from ballotine.types import FloatArray
 
@@ -31,16 +31,16 @@ def gnmax(
         counts: the tally.
         sigma: standard deviation of the noise on each class.
         orders: Rényi orders above 1.
-        weight: of each teacher that may change its vote.
-        teachers: how many may, each on its own.
-        forward_only: only D(tally‖neighbour), which is all that some published bounds speak of.
+        weight: the weight of each teacher that may change its vote.
+        teachers: the number of teachers that may, each independently.
+        forward_only: only D(tally‖neighbour), the direction that some published bounds cover.
     """
     others = neighbours(counts, weight, teachers)
     laws = np.array([gaussian.argmax_law(other, sigma) for other in others])
     return worst_neighbour(
         gaussian.argmax_law(counts, sigma),
         laws,
-        lambda i: shown(others[i]),
+        lambda i: format_tally(others[i]),
         np.array(orders),
         forward_only=forward_only,
     )
@@ -61,11 +61,11 @@ def confident_gnmax(
     Args:
         counts: the tally.
         sigma: standard deviation of the noise on each class.
-        threshold: what the noisy largest count must reach.
+        threshold: the threshold for the noisy largest count.
         sigma_threshold: standard deviation of that count's noise.
         orders: Rényi orders above 1.
-        weight: of each teacher that may change its vote.
-        teachers: how many may, each on its own.
+        weight: the weight of each teacher that may change its vote.
+        teachers: the number of teachers that may, each independently.
     """
 
     def law(tally: Tally) -> FloatArray:
@@ -74,7 +74,7 @@ def confident_gnmax(
 
     others = neighbours(counts, weight, teachers)
     laws = np.array([law(other) for other in others])
-    return worst_neighbour(law(counts), laws, lambda i: shown(others[i]), np.array(orders))
+    return worst_neighbour(law(counts), laws, lambda i: format_tally(others[i]), np.array(orders))
 
 
 @lru_cache(maxsize=1 << 13)
@@ -83,5 +83,5 @@ def lnmax(counts: Tally, gamma: float, orders: Orders) -> Truth:
     others = neighbours(counts)
     laws = np.array([laplace.argmax_law(other, gamma) for other in others])
     return worst_neighbour(
-        laplace.argmax_law(counts, gamma), laws, lambda i: shown(others[i]), np.array(orders)
+        laplace.argmax_law(counts, gamma), laws, lambda i: format_tally(others[i]), np.array(orders)
     )

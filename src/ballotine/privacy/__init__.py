@@ -1,1 +1,1 @@
-"""Privacy in numbers: costs, conversions, guarantees, and the ledger that keeps them."""
+"""Privacy accounting: events, their Rényi costs, conversion to (ε, δ), budgets and guarantees."""

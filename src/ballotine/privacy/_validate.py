@@ -1,6 +1,6 @@
-"""Checks shared by every function of this room; each raises one clear sentence.
+"""Argument checks shared by the functions of this package.
 
-Counts are private, so no message here repeats a count.
+Counts are private, so no error message repeats a count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def as_orders(orders: npt.ArrayLike) -> FloatArray:
 
 
 def as_real(value: float, name: str) -> float:
-    """Return a finite number, or say which parameter is none."""
+    """Return the value as a finite float; the error names the parameter."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -78,10 +78,10 @@ def as_delta(value: float) -> float:
 
 
 def numbers_of(values: npt.ArrayLike) -> FloatArray | None:
-    """Return private values as floats, or None.
+    """Return private values as floats, or None if they are not numbers.
 
-    NumPy's complaint repeats the value it could not read: an error raised while handling it
-    would carry that along.
+    NumPy's error message repeats the value it could not read, and an exception raised while
+    handling that error would carry the message along.
     """
     try:
         return np.asarray(values, dtype=np.float64)
@@ -93,7 +93,7 @@ def as_counts(counts: npt.ArrayLike) -> FloatArray:
     """Return tallies as a float array of shape (queries, classes); one tally becomes one row.
 
     Raises:
-        DataError: when they are not numbers, empty, of another shape, infinite, NaN or negative.
+        DataError: when they are not numbers, empty, of the wrong shape, infinite, NaN or negative.
     """
     array = numbers_of(counts)
     if array is None:
@@ -102,7 +102,7 @@ def as_counts(counts: npt.ArrayLike) -> FloatArray:
         array = array[np.newaxis, :]
     if array.ndim != 2 or array.size == 0:
         raise DataError("counts must be a non-empty table of shape (queries, classes)")
-    return _clean(array, "counts")
+    return _finite_nonnegative(array, "counts")
 
 
 def as_tops(top: npt.ArrayLike) -> FloatArray:
@@ -113,10 +113,10 @@ def as_tops(top: npt.ArrayLike) -> FloatArray:
     array = np.atleast_1d(array)
     if array.ndim != 1 or array.size == 0:
         raise DataError("top counts must be a non-empty one-dimensional list of numbers")
-    return _clean(array, "top counts")
+    return _finite_nonnegative(array, "top counts")
 
 
-def _clean(array: FloatArray, name: str) -> FloatArray:
+def _finite_nonnegative(array: FloatArray, name: str) -> FloatArray:
     if not np.all(np.isfinite(array)):
         raise DataError(f"{name} must be finite")
     if np.any(array < 0.0):

@@ -1,4 +1,4 @@
-"""The ε of a cost, on a grid of orders that widens itself until the best order is inside."""
+"""Convert a cost to ε on a grid of orders that is widened until the best order is inside it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ballotine.types import FloatArray
 Cost = Callable[[FloatArray], FloatArray]
 """A Rényi cost as a function of the orders."""
 
-MOST_WIDENINGS = 4
+MAX_WIDENINGS = 4
 
 
 def best_epsilon(cost: Cost, delta: float, method: Method = "improved") -> tuple[float, float]:
-    """ε at δ and the order that proves it.
+    """Return ε at δ and the order that proves it.
 
-    A grid that is too narrow gives a valid but larger ε, so after a few widenings the
-    edge is accepted.
+    A grid that is too narrow gives a valid but larger ε, so after a few widenings an optimum
+    on the edge is accepted.
     """
     orders = DEFAULT_ORDERS
-    for _ in range(MOST_WIDENINGS):
+    for _ in range(MAX_WIDENINGS):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", OrderGridWarning)
             found = conversion.epsilon(orders, cost(orders), delta, method)

@@ -1,15 +1,15 @@
-"""From a Rényi curve to (ε, δ) and back.
+"""Convert a Rényi cost curve to (ε, δ) and back.
 
-With ρ(α) the Rényi cost at order α, every order gives a valid pair (ε, δ), and the best one is
-taken:
+With ρ(α) the Rényi cost at order α, every order gives a valid pair (ε, δ); the smallest ε (or δ)
+over the orders is returned:
 
 * improved: ε = ρ(α) + ln(1 − 1/α) − ln(δ α)/(α − 1)
   (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", Prop. 12);
 * classic: ε = ρ(α) + ln(1/δ)/(α − 1) (Mironov, "Rényi Differential Privacy", Prop. 3),
   kept for comparison with published tables.
 
-A curve that cannot be one (NaN, negative, falling with the order) is refused: Rényi divergence
-never decreases with its order, so such a curve means that something upstream is broken.
+An impossible curve (NaN, negative, or decreasing in the order) is refused: Rényi divergence never
+decreases with its order, so such a curve points to a bug upstream.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ballotine.types import FloatArray
 
 Method = Literal["improved", "classic"]
 
-# Costs are sums of thousands of terms: forgive the rounding of such a sum, nothing more.
+# Costs are sums of thousands of terms: tolerate the rounding of such a sum and no more.
 _FALL_TOLERANCE = 1e-12
 
 
 class OrderGridWarning(UserWarning):
-    """The best order sits on the edge of the grid: a wider grid may give a smaller ε."""
+    """The best order is on the edge of the grid: a wider grid may give a smaller ε."""
 
 
 def epsilon(
@@ -50,19 +50,19 @@ def epsilon(
         ε (never below 0; ``inf`` when every cost is infinite) and the order chosen.
 
     Raises:
-        ParameterError: when a parameter is outside its domain or the curve cannot be one.
+        ParameterError: when a parameter is outside its domain or the curve is impossible.
     """
     grid, costs = _as_curve(orders, rdp)
     candidates = np.maximum(costs + _price(grid, as_delta(delta), method), 0.0)
     if not costs.any():
-        # Zero divergence means that the outputs are equally distributed: ε = 0 at any δ,
-        # which the formulas, made for positive costs, do not reach on a finite grid.
+        # Zero divergence means identical output distributions, so ε = 0 at any δ. The formulas
+        # are for positive costs and do not reach 0 on a finite grid.
         return 0.0, float(grid[-1])
     best = int(np.argmin(candidates))
     value = float(candidates[best])
     if 0.0 < value < math.inf and grid.size > 1 and best in (0, grid.size - 1):
         warnings.warn(
-            f"the best order, {grid[best]:g}, sits on the edge of the grid; "
+            f"the best order, {grid[best]:g}, is on the edge of the grid; "
             "a wider grid may give a smaller epsilon",
             OrderGridWarning,
             stacklevel=2,
@@ -82,7 +82,7 @@ def delta(
         method: "improved" (default) or "classic".
 
     Raises:
-        ParameterError: when a parameter is outside its domain or the curve cannot be one.
+        ParameterError: when a parameter is outside its domain or the curve is impossible.
     """
     grid, costs = _as_curve(orders, rdp)
     target = as_nonnegative(epsilon, "epsilon")
@@ -98,7 +98,7 @@ def allowance(
 ) -> FloatArray:
     """Return, for each order, the largest cost that this order alone converts to at most ε.
 
-    This is the budget of a Rényi filter that fixes one order beforehand.
+    This is the budget of a Rényi filter whose single order is fixed in advance.
 
     Args:
         orders: Rényi orders above 1, shape (m,).
@@ -107,13 +107,13 @@ def allowance(
         method: "improved" (default) or "classic".
 
     Returns:
-        Shape (m,), in the given order of orders; a negative value means that no cost at that
+        Shape (m,), in the same sequence as `orders`; a negative value means that no cost at that
         order meets the budget.
     """
     grid = as_orders(orders)
     price = _price(grid, as_delta(delta), method)
     target = as_nonnegative(epsilon, "epsilon")
-    # Four roundings separate this difference from the sum that `epsilon` forms of it.
+    # The slack covers the four roundings between this difference and the sum in `epsilon`.
     slack = 4.0 * np.finfo(np.float64).eps * (np.abs(price) + target)
     result: FloatArray = target - price - slack
     return result
@@ -130,7 +130,7 @@ def _price(orders: FloatArray, delta: float, method: Method) -> FloatArray:
 
 
 def _as_curve(orders: npt.ArrayLike, rdp: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return orders and costs sorted by order, or refuse a curve that cannot be one."""
+    """Return orders and costs sorted by order; refuse an impossible curve."""
     grid = as_orders(orders)
     try:
         costs = np.atleast_1d(np.asarray(rdp, dtype=np.float64))

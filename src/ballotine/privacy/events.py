@@ -1,9 +1,9 @@
-"""Privacy events: what was done, written down so that it can be priced again later.
+"""Privacy events: descriptions of releases, from which their costs can be recomputed later.
 
 An event names a primitive release and its parameters, never a price. The ledger stores
-events; their cost is computed when it is needed, so a better bound in a later version
-lowers the cost of what was already released, and an event this version does not know
-stops everything (fail closed) instead of counting as nothing.
+events; costs are computed when needed, so a better bound in a later version lowers the cost
+of past releases. An event that this version does not know is an error (fail closed) and
+never counts as free.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ class Event(ABC):
 
     @abstractmethod
     def cost(self, orders: FloatArray) -> FloatArray:
-        """Data-independent Rényi cost at each order."""
+        """Return the data-independent Rényi cost at each order."""
 
     def covers(self, other: Event) -> bool:
-        """Whether reserving this event allows releasing the other one: it costs no more."""
+        """Whether a reservation of this event also pays for releasing the other one."""
         return self == other
 
     def to_json(self) -> str:
-        """Canonical text: equal events have equal text."""
+        """Return the canonical JSON text: equal events have equal texts."""
         return json.dumps({"event": self.name, **asdict(self)}, sort_keys=True)
 
 
@@ -63,7 +63,7 @@ class GaussianArgmax(Event):
             raise ParameterError(f"a vote needs at least two classes, got {self.classes}")
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """Three-cell supremum; the one-bit supremum for two classes."""
+        """Return the three-cell supremum, or the one-bit supremum for two classes."""
         return tight.gnmax(orders, self.sigma, self.sensitivity, classes=self.classes)
 
 
@@ -71,7 +71,8 @@ class GaussianArgmax(Event):
 class SharedGaussianArgmax(Event):
     """The winner of a tally with N(0, σ²) on every class, where one record moves several votes.
 
-    ``teachers`` saw the record, and each may move its vote of weight ``weight`` anywhere.
+    ``teachers`` teachers saw the record, and each may move its vote of weight ``weight``
+    independently.
     """
 
     sigma: float
@@ -86,16 +87,19 @@ class SharedGaussianArgmax(Event):
             raise ParameterError(f"a vote needs at least two classes, got {self.classes}")
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """The noisy histogram's, u²α/σ²: votes may move apart. One bit for two classes."""
+        """Return the cost u²α/σ² of the noisy histogram, or the one-bit cost for two classes.
+
+        The histogram's cost holds however the u votes move.
+        """
         votes = self.teachers * self.weight
-        if self.classes == 2:  # moved votes differ by one shift, whoever casts them
+        if self.classes == 2:  # all moved votes shift the same difference, so one bit suffices
             return tight.gnmax(orders, self.sigma, votes, classes=2)
         return published.gnmax(orders, self.sigma, votes)
 
 
 @dataclass(frozen=True)
 class GaussianCheck(Event):
-    """Whether one count plus N(0, σ²) reaches a threshold: one bit."""
+    """One bit: whether a count plus N(0, σ²) reaches a threshold."""
 
     sigma: float
     sensitivity: float = 1.0
@@ -105,7 +109,7 @@ class GaussianCheck(Event):
         _require_positive(sigma=self.sigma, sensitivity=self.sensitivity)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """One-bit supremum."""
+        """Return the one-bit supremum."""
         return tight.threshold(orders, self.sigma, self.sensitivity)
 
 
@@ -123,16 +127,16 @@ class LaplaceArgmax(Event):
         _require_positive(gamma=self.gamma)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """The largest cost of a (2γ, 0)-private release."""
+        """Return the largest cost of any (2γ, 0)-private release."""
         return published.pure(orders, 2.0 * self.gamma)
 
 
 @dataclass(frozen=True)
 class LabelBits(Event):
-    """Which of some labels have a positive noisy margin; one record replaces one ballot.
+    """For each of several labels, whether its noisy margin is positive; one record, one ballot.
 
-    Ballots are clipped to norm ``tau`` before they are counted (None: not at all). ``labels``
-    counts the labels asked together; see docs/proofs/clipped-ballots.md.
+    Ballots are clipped to norm ``tau`` before they are counted (None: no clipping). ``labels``
+    is the number of labels released together; see docs/proofs/clipped-ballots.md.
     """
 
     sigma: float
@@ -148,17 +152,17 @@ class LabelBits(Event):
         multilabel.squared_sensitivity(self.labels, self.tau, self.norm)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """One-bit suprema, summed over labels and maximised over pairs of clipped ballots."""
+        """Sum one-bit suprema over the labels, maximised over pairs of clipped ballots."""
         return multilabel.tight(orders, self.sigma, self.labels, self.tau, self.norm, self.variant)
 
     def covers(self, other: Event) -> bool:
-        """Fewer labels, asked in the same way, cost no more."""
+        """Return True for the same release of as many or fewer labels, which costs no more."""
         return isinstance(other, LabelBits) and _fewer(self, other)
 
 
 @dataclass(frozen=True)
 class LabelChecks(Event):
-    """Which of some labels pass the confident check, max(V1, V0) + N(0, σ²) ≥ T."""
+    """For each of several labels, whether it passes the check max(V1, V0) + N(0, σ²) ≥ T."""
 
     sigma: float
     labels: int
@@ -171,11 +175,11 @@ class LabelChecks(Event):
         multilabel.squared_sensitivity(self.labels, self.tau, self.norm)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """One-bit suprema, summed over labels and maximised over pairs of clipped ballots."""
+        """Sum one-bit suprema over the labels, maximised over pairs of clipped ballots."""
         return multilabel.tight_check(orders, self.sigma, self.labels, self.tau, self.norm)
 
     def covers(self, other: Event) -> bool:
-        """Fewer labels, checked in the same way, cost no more."""
+        """Return True for the same checks of as many or fewer labels, which cost no more."""
         return isinstance(other, LabelChecks) and _fewer(self, other)
 
 
@@ -225,7 +229,7 @@ def _fewer(more: LabelBits | LabelChecks, fewer: LabelBits | LabelChecks) -> boo
 
 @dataclass(frozen=True)
 class GaussianNumber(Event):
-    """One number with Gaussian noise of ``sigma`` times the most a record can change it."""
+    """One number with Gaussian noise of ``sigma`` times its sensitivity to one record."""
 
     sigma: float
     name: ClassVar[str] = "gaussian-number"
@@ -234,7 +238,7 @@ class GaussianNumber(Event):
         _require_positive(sigma=self.sigma)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """The Gaussian mechanism: α/(2σ²)."""
+        """Return the cost of the Gaussian mechanism, α/(2σ²)."""
         return published.threshold(orders, self.sigma)
 
 
@@ -252,7 +256,7 @@ class ClippedSum(Event):
         _require_positive(noise_multiplier=self.noise_multiplier)
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """The Gaussian mechanism with sensitivity 2C and deviation zC: 2α/z²."""
+        """Return the cost of the Gaussian mechanism, sensitivity 2C, deviation zC: 2α/z²."""
         return published.threshold(orders, self.noise_multiplier, sensitivity=2.0)
 
 
@@ -275,7 +279,7 @@ KNOWN: dict[str, type[Event]] = {
 
 @lru_cache(maxsize=4096)
 def from_json(text: str) -> Event:
-    """Read an event back; whatever is not exactly one we know is refused."""
+    """Parse an event; anything that is not exactly a known event is refused."""
     try:
         record: dict[str, Any] = json.loads(text)
         kind = KNOWN[record.pop("event")]
@@ -285,5 +289,5 @@ def from_json(text: str) -> Event:
     except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise UnknownEventError(
             "the ledger holds a privacy event that this version of Ballotine cannot price; "
-            "upgrade Ballotine, and until then nothing may be answered from it"
+            "upgrade Ballotine before answering from it"
         ) from problem

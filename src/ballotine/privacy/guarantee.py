@@ -1,4 +1,4 @@
-"""What is promised (a budget) and what holds (a guarantee), with what it rests on."""
+"""Budgets (what is promised) and guarantees (what holds, and under which assumptions)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ NEIGHBOURING = "one private record replaced"
 
 
 THIS_DATA_SET = "for this data set and its neighbours"
-"""What a sanitised ε is about: it was computed from the data at hand."""
+"""The scope of a sanitised ε, which was computed from the data set itself."""
 
 
 class Kind(StrEnum):
-    """What a guarantee's ε depends on, which decides who may be shown it."""
+    """What a guarantee's ε depends on, and therefore who may see it."""
 
     DATA_INDEPENDENT = "data-independent"
     DATA_DEPENDENT = "data-dependent, private"
@@ -28,28 +28,28 @@ class Kind(StrEnum):
 
 
 def round_up(value: float, digits: int = 3) -> float:
-    """Round an ε upwards: a printed guarantee is never smaller than the true one."""
+    """Round an ε up, so that a printed guarantee is never smaller than the true one."""
     if not math.isfinite(value):
         return value
     scale = 10.0**digits
     return math.ceil(value * scale - 1e-9) / scale
 
 
-MOST_EPSILON = 1e100
-"""Larger numbers promise nothing, and overflow where they are divided by small costs."""
+MAX_EPSILON = 1e100
+"""A larger ε promises nothing, and overflows when divided by small costs."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The (ε, δ) that everything released from one data set may cost together."""
+    """The (ε, δ) limit on the total of everything released from one data set."""
 
     epsilon: float
     delta: float
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon <= MOST_EPSILON:  # refuses NaN, too
+        if not 0 < self.epsilon <= MAX_EPSILON:  # also refuses NaN
             raise ParameterError(
-                f"a budget's epsilon must be positive and at most {MOST_EPSILON:g}, got "
+                f"a budget's epsilon must be positive and at most {MAX_EPSILON:g}, got "
                 f"{self.epsilon}"
             )
         if not 0 < self.delta < 1:
@@ -73,16 +73,16 @@ class Guarantee:
     """An (ε, δ) statement that can be printed, with everything it rests on.
 
     Attributes:
-        epsilon: what holds for all that was released so far, given the assumptions; with
-            individual budgets, for the group that is protected least.
+        epsilon: holds for everything released so far, given the assumptions; with individual
+            budgets it is that of the least protected group.
         delta: the δ of the budget.
-        budget: the ceiling the ledger enforces however the queries are chosen.
+        budget: the ceiling that the ledger enforces however the queries are chosen.
         kind: what ε depends on.
-        mode: the rule by which answering stopped: strict, fixed or paper.
-        assumptions: in words; a reader who doubts one must doubt the ε.
+        mode: the rule that stops answering: strict, fixed or paper.
+        assumptions: statements that ε depends on.
         scope: which releases are counted.
-        seeded: True when the noise can be removed by whoever knows the seed.
-        groups: what holds for each group, when budgets are individual.
+        seeded: True when anyone who knows the seed can remove the noise.
+        groups: the guarantee of each group, when budgets are individual.
     """
 
     epsilon: float
@@ -98,7 +98,7 @@ class Guarantee:
     groups: tuple[GroupGuarantee, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; ε is rounded upwards."""
+        """Return plain values for JSON, with ε rounded up."""
         return {
             **asdict(self),
             "epsilon": round_up(self.epsilon),
@@ -115,7 +115,7 @@ class Guarantee:
             return "no ceiling is enforced"
         return f"ceiling enforced by the ledger: {self.budget}"
 
-    def _reach(self) -> str:
+    def _restriction(self) -> str:
         return f" {THIS_DATA_SET}" if self.kind is Kind.SANITISED else ""
 
     def __str__(self) -> str:
@@ -123,7 +123,7 @@ class Guarantee:
         lines = [
             f"no guarantee: stopped at a data-dependent {promise}"
             if self.kind is Kind.NOT_RELEASABLE
-            else f"{promise}-differential privacy{self._reach()}",
+            else f"{promise}-differential privacy{self._restriction()}",
             f"  neighbouring: {self.neighbouring}",
             f"  kind: {self.kind.value}; mode: {self.mode}; {self._ceiling()}",
             f"  counts: {self.scope}",

@@ -1,4 +1,4 @@
-"""The grid of Rényi orders that costs are kept on, and how it grows."""
+"""The default grid of Rényi orders, and how to widen a grid."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _LARGEST_ORDER = 1e7
 
 def _default_orders() -> FloatArray:
     # Budgets of ε between 0.5 and 10 at δ = 1e-5 have their best order between 2 and 64:
-    # every integer there (LNMax's moments are integers), halves below 10 where one step
-    # of 1 would show in ε, and geometric steps outside.
+    # every integer there (LNMax's moments are integers), halves below 10 where steps of 1
+    # would visibly raise ε, and geometric steps outside.
     near_one = 1.0 + np.geomspace(0.01, 1.0, 21)[:-1]
     halves = np.arange(2.5, 10.0)
     integers = np.arange(2.0, 65.0)
@@ -27,13 +27,13 @@ def _default_orders() -> FloatArray:
 
 
 DEFAULT_ORDERS: Final[FloatArray] = _default_orders()
-"""About a hundred orders from 1.01 to 1024, densest where optima usually sit (read-only)."""
+"""About a hundred orders from 1.01 to 1024, densest where optima usually lie (read-only)."""
 
 
 def widen(orders: npt.ArrayLike) -> FloatArray:
     """Return the grid with both ends extended tenfold (towards 1, and upwards to 1e7).
 
-    Use it when `conversion.epsilon` warns that the best order sits on the edge.
+    Use it when `conversion.epsilon` warns that the best order is on the edge.
 
     Args:
         orders: the grid to extend, every order above 1.

@@ -1,8 +1,7 @@
-"""Planning before anything is released: noise for a budget, queries for a budget, curves.
+"""Plan a release in advance: the noise or the number of queries for a budget, and cost curves.
 
-Everything here is data-independent: it may be computed, printed and compared freely, as
-long as what goes in (how many queries, which share will be answered) was not read from
-the private data.
+Everything here is data-independent: it may be computed, printed and compared freely, provided
+that the inputs (the number of queries, the share answered) do not come from the private data.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray, IntArray
 
 PRECISION = 1e-5
-NEAR_ORDERS = 4  # the tight costs' best order is a few grid steps from the published one's
-LEAST_SHARE = 0.7  # tight costs are at least 2/π of the published ones, and √(2/π) > 0.7
+NEAR_ORDERS = 4  # the best order of the tight cost is a few grid steps from the published one's
+MIN_SHARE = 0.7  # tight costs are at least 2/π of the published ones, and √(2/π) > 0.7
 CHECK_RATIO = 3.75
-"""σ of the check over σ of the answer, as in Scalable PATE's experiments (150 and 40)."""
+"""σ of the check divided by σ of the answer, as in Scalable PATE's experiments (150 and 40)."""
 THRESHOLD_SHARE = 0.8
-"""Share of the teachers that the check's threshold asks for, as there (200 of 250)."""
+"""The check's threshold as a share of the teachers, as in those experiments (200 of 250)."""
 
 Charges = Sequence[tuple[Event, float]]
 """Events and how often each is charged (an expected number may be fractional)."""
@@ -35,7 +34,7 @@ Charges = Sequence[tuple[Event, float]]
 
 @dataclass(frozen=True)
 class ConfidentPlan:
-    """Noise and threshold of a Confident-GNMax, and the ε they lead to."""
+    """Noise and threshold of a Confident-GNMax mechanism, and the resulting ε."""
 
     sigma: float
     sigma_threshold: float
@@ -44,14 +43,14 @@ class ConfidentPlan:
 
 
 def epsilon_of(charges: Charges, delta: float) -> float:
-    """ε at δ of all charges together."""
+    """Return ε at δ of the total of all charges."""
     return best_epsilon(lambda orders: _total(charges, orders), delta)[0]
 
 
 def queries_for(charges: Charges, budget: Budget) -> int:
-    """How many queries that each cost these charges a budget affords.
+    """Return how many queries with these charges the budget affords.
 
-    It is the number at which the ledger stops: the largest over the orders.
+    This is the number at which the ledger stops: the maximum over the orders.
     """
     orders = widen(DEFAULT_ORDERS)
     each = _total(charges, orders)
@@ -62,13 +61,13 @@ def queries_for(charges: Charges, budget: Budget) -> int:
 
 
 def curve(charges: Charges, queries: IntArray, delta: float) -> FloatArray:
-    """ε after each of these numbers of queries."""
+    """Return ε after each of the given numbers of queries."""
     return np.array([epsilon_of([(e, n * c) for e, c in charges], delta) for n in queries])
 
 
 def gnmax_sigma(queries: int, budget: Budget, classes: int, sensitivity: float = 1.0) -> float:
-    """The smallest σ with which GNMax answers so many queries within the budget."""
-    _at_least_one(queries)
+    """Return the smallest σ with which GNMax answers this many queries within the budget."""
+    _require_queries(queries)
 
     def charges(sigma: float) -> Charges:
         return [(GaussianArgmax(sigma, classes, sensitivity), queries)]
@@ -87,19 +86,19 @@ def confident_gnmax(
     share: float = THRESHOLD_SHARE,
     sensitivity: float = 1.0,
 ) -> ConfidentPlan:
-    """The smallest noise for Confident-GNMax within a budget.
+    """Return the smallest noise for Confident-GNMax within a budget.
 
     Args:
-        queries: how many queries are asked.
-        answered: the share of them that is expected to pass the check (public guess).
-        budget: the promise.
-        teachers: how many teachers vote.
-        classes: how many classes they choose from.
-        ratio: σ of the check over σ of the answer.
-        share: the share of teachers that the threshold asks for.
-        sensitivity: weight of one teacher.
+        queries: the number of queries.
+        answered: the share of them that is expected to pass the check (a public guess).
+        budget: the budget for all queries.
+        teachers: the number of teachers.
+        classes: the number of classes.
+        ratio: σ of the check divided by σ of the answer.
+        share: the threshold as a share of the teachers.
+        sensitivity: the weight of one teacher.
     """
-    _at_least_one(queries)
+    _require_queries(queries)
     if not 0 < answered <= 1:
         raise ParameterError(f"the answered share must lie in (0, 1], got {answered}")
     if not ratio > 0:
@@ -117,10 +116,10 @@ def confident_gnmax(
 
 
 def _smallest(charges: Callable[[float], Charges], published: float, budget: Budget) -> float:
-    """The smallest σ within the budget, on the safe side.
+    """Return the smallest σ within the budget, rounded to the safe side.
 
     The published costs, α·published/σ², give σ and the best order in closed form. The tight
-    ones are between 0.6 and 1 of them, so the search stays near that σ and that order.
+    costs are 0.6 to 1 times those, so the search stays near that σ and that order.
     """
     orders = widen(DEFAULT_ORDERS)
     allowed = conversion.allowance(orders, budget.epsilon, budget.delta)
@@ -132,7 +131,7 @@ def _smallest(charges: Callable[[float], Charges], published: float, budget: Bud
     window = slice(max(0, best - NEAR_ORDERS), best + NEAR_ORDERS + 1)
     near, room = orders[window], allowed[window]
     high = math.sqrt(float(squares.min()))
-    low = LEAST_SHARE * high
+    low = MIN_SHARE * high
     while high / low > 1 + PRECISION:
         middle = math.sqrt(low * high)
         fits = bool(np.any(_total(charges(middle), near) <= room))
@@ -147,6 +146,6 @@ def _total(charges: Charges, orders: FloatArray) -> FloatArray:
     return total
 
 
-def _at_least_one(queries: int) -> None:
+def _require_queries(queries: int) -> None:
     if queries < 1:
         raise ParameterError(f"a plan needs at least one query, got {queries}")

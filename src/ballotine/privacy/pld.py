@@ -1,9 +1,9 @@
-"""A second opinion: (ε, δ) by privacy-loss distributions, where a dominating pair is known.
+"""A cross-check: (ε, δ) by privacy-loss distributions, where a dominating pair is known.
 
-Two pairs are: the Gaussian one (the whole noisy histogram, or a noisy count, which the
-released winner or bit only coarsens) and one released bit at a known position. The work
-is done by dp-accounting, pessimistically discretised; our tests gate that library.
-Needs the optional part: ``pip install 'ballotine[pld]'``.
+There are two such pairs: the Gaussian one (the noisy histogram or a noisy count, of which the
+released winner or bit is a post-processing) and one released bit at a known position. The
+computation is dp-accounting's, with pessimistic discretisation; our tests check that library.
+Needs the extra: ``pip install 'ballotine[pld]'``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.special import log_ndtr
 from ballotine.errors import ParameterError
 from ballotine.privacy._validate import as_delta, as_real, as_sigma
 
-STEP = 1e-4  # of the discretised privacy loss
+STEP = 1e-4  # discretisation step of the privacy loss
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Gaussian:
     shift: float
 
     def distribution(self) -> Any:
-        """The privacy-loss distribution of one release."""
+        """Return the privacy-loss distribution of one release."""
         return _library().from_gaussian_mechanism(
             as_sigma(1.0 / self.shift), value_discretization_interval=STEP
         )
@@ -48,7 +48,7 @@ class OneBit:
     shift: float
 
     def distribution(self) -> Any:
-        """The privacy-loss distribution of one release."""
+        """Return the privacy-loss distribution of one release."""
         here = as_real(self.position, "position")
         there = here + as_real(self.shift, "shift")
         lower = {0: float(log_ndtr(-here)), 1: float(log_ndtr(here))}
@@ -59,7 +59,7 @@ class OneBit:
 
 
 def epsilon(parts: Sequence[tuple[Gaussian | OneBit, int]], delta: float) -> float:
-    """ε at δ of all parts together, each released so many times."""
+    """Return ε at δ of all parts together, each released as often as its count says."""
     total: Any = None
     for part, count in parts:
         if count < 1:
@@ -72,7 +72,7 @@ def epsilon(parts: Sequence[tuple[Gaussian | OneBit, int]], delta: float) -> flo
 
 
 def gnmax_shift(sigma: float, sensitivity: float = 1.0) -> float:
-    """The Gaussian shift of one vote that moves between two noisy counts."""
+    """Return the Gaussian shift of one vote that moves between two noisy counts."""
     return math.sqrt(2.0) * sensitivity / as_sigma(sigma)
 
 
@@ -81,6 +81,6 @@ def _library() -> Any:
         from dp_accounting.pld import privacy_loss_distribution
     except ImportError as problem:
         raise ParameterError(
-            "privacy-loss distributions need the optional part: pip install 'ballotine[pld]'"
+            "privacy-loss distributions need the extra: pip install 'ballotine[pld]'"
         ) from problem
     return privacy_loss_distribution

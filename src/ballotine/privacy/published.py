@@ -1,14 +1,14 @@
-"""Bounds as in the literature, with every condition that makes them true.
+"""Bounds from the literature, with all the conditions that they need.
 
 Sources: "Scalable PATE" is Papernot et al. 2018 (Theorem 6, Propositions 7, 8 and 10); "PATE" is
 Papernot et al. 2017 (Theorems 2 and 3, Lemma 4), whose bounds TTAC restates as equations 10
-and 11. The rooms next door (`tight`, `exact`) have smaller costs; these are the yardstick and
-the fallback.
+and 11. The sibling modules `tight` and `exact` give smaller costs; these bounds serve for
+comparison and as the fallback.
 
 The data-dependent bounds start from q, a bound on the probability that the answer is not the top
-class, and bound D(M(D)‖M(D')) only. `two_sided` takes the largest q among the tally and all its
-neighbours instead, which serves both directions at once: docs/proofs/two-sided.md. That holds for
-one teacher of weight s and for s teachers whose votes move apart.
+class, and bound D(M(D)‖M(D')) only. With `two_sided`, q is the largest among the tally and all its
+neighbours, which bounds both directions: docs/proofs/two-sided.md. That holds for one teacher of
+weight s and for s teachers whose votes move independently.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from ballotine.privacy._validate import (
 from ballotine.types import FloatArray
 
 _LogTail = Callable[[FloatArray], FloatArray]
-# A cost too small for a float is still not free.
+# A cost that underflows is still not zero.
 _FLOOR = 1e-300
-# Theorem 6's conditions imply q ≤ 1/e and equation 11's q < 1/2: at one half neither applies.
+# Theorem 6's conditions imply q ≤ 1/e, and equation 11's imply q < 1/2: at 1/2 neither applies.
 _TIE = float(np.log(0.5))
-# Rows worked on at once: keeps a million tallies at a hundred orders within memory.
+# Rows processed at once: a million tallies at a hundred orders must fit into memory.
 _CHUNK = 8192
 
 
@@ -82,15 +82,15 @@ def gnmax_data_dependent(
 ) -> FloatArray:
     """Return the data-dependent cost of each GNMax answer (Scalable PATE, Theorem 6).
 
-    The result depends on private votes: it is itself private.
+    The result depends on private votes and is itself private.
 
     Args:
         counts: tallies, shape (queries, classes); fractions (weights) are allowed.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on each class.
         sensitivity: the weight s of one teacher, or the number of teachers that saw one record.
-        two_sided: bound both directions (the default, and the one to rely on); False gives the
-            published one-directional figure, for comparison.
+        two_sided: bound both directions (the default; use it for guarantees); False gives the
+            published one-directional bound, for comparison.
 
     Returns:
         The cost of each query at each order, shape (queries, m); never above `gnmax`.
@@ -107,7 +107,7 @@ def gnmax_data_dependent(
 
     fallback = gnmax(grid, noise, weight)
     log_q = _log_error(tallies, log_tail, weight if two_sided else 0.0)
-    return _per_error(log_q, lambda log_q: _theorem6(log_q, grid, noise / weight, fallback))
+    return _cost_by_error(log_q, lambda log_q: _theorem6(log_q, grid, noise / weight, fallback))
 
 
 def threshold_data_dependent(
@@ -121,8 +121,8 @@ def threshold_data_dependent(
 ) -> FloatArray:
     """Return the data-dependent cost of each noisy threshold check (Scalable PATE, Theorem 6).
 
-    The likelier of "passed" and "not passed" is the likely outcome of the theorem. The result
-    depends on private votes: it is itself private.
+    The likelier of "passed" and "not passed" is the theorem's likely outcome. The result depends
+    on private votes and is itself private.
 
     Args:
         top: the largest count of each query, shape (queries,).
@@ -139,14 +139,15 @@ def threshold_data_dependent(
     noise, weight = as_sigma(sigma), as_sensitivity(sensitivity)
     if weight == 0.0:
         return np.zeros((tops.size, grid.size))
-    # A neighbour's top lies anywhere within the sensitivity: the nearest to the level errs most.
+    # A neighbour's top count is within the sensitivity of this one. The error probability is
+    # largest for the neighbour closest to the threshold.
     distance = np.abs(tops - level)
     if two_sided:
         distance = np.maximum(distance - weight, 0.0)
     # α s²/(2σ²) is GNMax's cost at noise σ√2, so Theorem 6 applies with that.
     scale = float(np.sqrt(2.0)) * noise / weight
     fallback = gnmax(grid, noise, weight) / 2.0
-    return _per_error(
+    return _cost_by_error(
         log_ndtr(-distance / noise), lambda log_q: _theorem6(log_q, grid, scale, fallback)
     )
 
@@ -155,7 +156,7 @@ def pure(orders: npt.ArrayLike, epsilon: float) -> FloatArray:
     """Return the largest Rényi cost of any release that is (ε, 0)-private.
 
     Randomised response dominates every such release (Kairouz, Oh and Viswanath 2015, "The
-    Composition Theorem for Differential Privacy"); its divergence is in closed form (Mironov
+    Composition Theorem for Differential Privacy"); its divergence has a closed form (Mironov
     2017, Proposition 5). It is below ε and below the αε²/2 of the moments accountant
     (Papernot et al. 2017, Theorem 2).
 
@@ -167,9 +168,9 @@ def pure(orders: npt.ArrayLike, epsilon: float) -> FloatArray:
     spent = as_nonnegative(epsilon, "epsilon")
     betas = grid - 1.0
     log_moment = np.logaddexp(grid * spent, -betas * spent) - np.logaddexp(0.0, spent)
-    # Both logarithms may be off by an ulp of their size, and little is left of their difference.
-    doubt = 4.0 * np.finfo(np.float64).eps * (1.0 + grid * spent)
-    response = (log_moment + doubt) / betas
+    # Each logarithm may be off by an ulp of its size, and their difference may nearly cancel.
+    rounding = 4.0 * np.finfo(np.float64).eps * (1.0 + grid * spent)
+    response = (log_moment + rounding) / betas
     cost: FloatArray = np.minimum(np.minimum(response, grid * spent**2 / 2.0), spent)
     return cost
 
@@ -179,8 +180,9 @@ def lnmax(
 ) -> FloatArray:
     """Return the cost of each LNMax answer: the smaller of equations 10 and 11 of TTAC.
 
-    Noise is Laplace of scale 1/γ on every class, one vote changes. Moment l of the literature is
-    order l + 1 here, and the Rényi cost is the moment over l. The result is private.
+    The noise is Laplace of scale 1/γ on every class, and one vote changes. Moment l in the
+    literature is order l + 1 here, and the Rényi cost is the moment divided by l. The result is
+    private.
 
     Args:
         counts: tallies of unweighted votes, shape (queries, classes).
@@ -201,10 +203,10 @@ def lnmax(
         return tail
 
     log_q = _log_error(tallies, log_tail, 1.0 if two_sided else 0.0)
-    return _per_error(log_q, lambda log_q: _moments(log_q, grid, rate))
+    return _cost_by_error(log_q, lambda log_q: _moments(log_q, grid, rate))
 
 
-def _per_error(log_q: FloatArray, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
+def _cost_by_error(log_q: FloatArray, cost: Callable[[FloatArray], FloatArray]) -> FloatArray:
     """Return the cost of every query, computing equal values of q once."""
     distinct, place = np.unique(log_q, return_inverse=True)
     table = np.concatenate(
@@ -217,8 +219,8 @@ def _per_error(log_q: FloatArray, cost: Callable[[FloatArray], FloatArray]) -> F
 def _log_error(counts: FloatArray, log_tail: _LogTail, reach: float) -> FloatArray:
     """Return ln q for every tally: a bound on the probability that the top class loses.
 
-    With a reach above 0 the bound holds for the tally and for all its neighbours, in which
-    votes of this weight, together or apart, have moved between classes.
+    With a reach above 0 the bound holds for the tally and all its neighbours, in which votes of
+    this total weight have moved between classes, together or independently.
     """
     chunks = [counts[at : at + _CHUNK] for at in range(0, counts.shape[0], _CHUNK)]
     return np.concatenate([_worst_error(chunk, log_tail, reach) for chunk in chunks])
@@ -228,8 +230,8 @@ def _worst_error(counts: FloatArray, log_tail: _LogTail, reach: float) -> FloatA
     if reach == 0.0:
         return _union(counts, log_tail)
     ranked = -np.sort(-counts, axis=1)
-    # While the top stays on top, no move is worse than top → runner-up: the tails are convex.
-    # Where it need not stay, moved votes can make a tie, and no data-dependent bound is left.
+    # While the top class stays on top, the worst move is top → runner-up, as the tails are convex.
+    # Otherwise the moved votes can produce a tie, for which no data-dependent bound holds.
     clear = ranked[:, 0] - ranked[:, 1] >= 2.0 * reach
     moved = ranked[clear]
     moved[:, 0] -= reach
@@ -242,7 +244,8 @@ def _worst_error(counts: FloatArray, log_tail: _LogTail, reach: float) -> FloatA
 def _union(counts: FloatArray, log_tail: _LogTail) -> FloatArray:
     """Return the log of the union bound over the classes below the top, at most (k − 1)/k.
 
-    The cap holds because the noise is alike on every class: the top wins as often as any.
+    The cap holds because the noise is the same on every class, so no class is likelier to win
+    than the top.
     """
     gaps = np.sort(counts.max(axis=1, keepdims=True) - counts, axis=1)[:, 1:]
     tails = log_tail(gaps)
@@ -260,7 +263,7 @@ def _theorem6(
     Args:
         log_q: ln q, shape (rows,).
         orders: shape (m,).
-        scale: σ/s; the theorem's ε1, ε2 are μ1/scale² and μ2/scale², while q knows the true σ.
+        scale: σ/s; the theorem's ε1, ε2 are μ1/scale² and μ2/scale²; q was computed from σ itself.
         fallback: the data-independent cost α/scale², shape (m,).
     """
     mu2 = scale * np.sqrt(-log_q)
@@ -287,7 +290,7 @@ def _moments(log_q: FloatArray, orders: FloatArray, rate: float) -> FloatArray:
     """Return min(equation 10, equation 11 where its condition holds) as Rényi costs."""
     beta = orders - 1.0
     independent = 2.0 * rate**2 * orders
-    # The condition q < (e^(2γ) − 1)/(e^(4γ) − 1), simplified; beyond it, q e^(2γ) may reach 1.
+    # The condition q < (e^(2γ) − 1)/(e^(4γ) − 1), simplified; without it, q e^(2γ) may reach 1.
     usable = log_q < -np.logaddexp(2.0 * rate, 0.0)
     result = np.tile(independent, (log_q.size, 1))
     q = log_q[usable, None]

@@ -1,4 +1,4 @@
-"""How far one record reaches: what it can do to the tally of one query."""
+"""The reach of one record: what replacing it can change in the tally of one query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ballotine.errors import ParameterError
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
-"""Beyond, some votes vanish beside the others."""
+"""Outside this range the lighter votes are lost in rounding beside the heavier ones."""
 
 
 @dataclass(frozen=True)
@@ -16,23 +16,25 @@ class Reach:
 
     Attributes:
         weight: the weight of each vote it moves.
-        teachers: how many teachers saw it; their votes may move apart.
+        teachers: the number of teachers that saw it; their votes may move independently.
     """
 
     weight: float = 1.0
     teachers: int = 1
 
     def __post_init__(self) -> None:
-        if not SMALLEST_WEIGHT <= self.weight <= LARGEST_WEIGHT:  # refuses NaN, too
+        if not SMALLEST_WEIGHT <= self.weight <= LARGEST_WEIGHT:  # also refuses NaN
             raise ParameterError(
                 f"a vote's weight must be positive, from {SMALLEST_WEIGHT:g} to {LARGEST_WEIGHT:g}"
             )
         if self.teachers < 1:
-            raise ParameterError(f"a record is seen by at least one teacher, got {self.teachers}")
+            raise ParameterError(
+                f"a record must be seen by at least one teacher, got {self.teachers}"
+            )
 
     @property
     def votes(self) -> float:
-        """The most by which one count can change."""
+        """The largest change of one count."""
         return self.weight * self.teachers
 
 

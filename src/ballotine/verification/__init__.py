@@ -1,9 +1,9 @@
-"""Claims against the truth: every shipped bound, and published ones that are known to be false.
+"""Check claimed bounds against exact costs: all shipped bounds, and published ones that are false.
 
-A *case* is one claim with the configurations it is tried on. The oracle computes what is true of
-each; the worst ratio of truth to claim, and where it was found, is the *finding*. A claim that
-should hold and is exceeded is a failure, and so is a false claim that is not caught: then the
-oracle would be blind.
+A *case* is one claim with the configurations it is checked on. The oracle computes the exact cost
+of each configuration; the *finding* is the largest ratio of exact cost to claim, and where it
+occurs. A claim that should hold and is exceeded is a failure. So is a false claim that is not
+caught, because then the check is too weak to find a wrong claim.
 """
 
 from ballotine.verification.case import Case, Effort

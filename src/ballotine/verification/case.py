@@ -1,4 +1,4 @@
-"""A case: one claim, the truth it is held against, and the configurations to try."""
+"""A case: one claim, the exact cost to compare it with, and the configurations to check."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Configuration = TypeVar("Configuration")
 
 @dataclass(frozen=True)
 class Axis:
-    """What a cost is a curve over."""
+    """The points at which a curve is evaluated."""
 
     name: str
     points: Points
@@ -29,25 +29,25 @@ ORDERS = Axis("order", (1.5, 2.0, 3.0, 4.0, 8.0, 16.0, 32.0, 64.0))
 
 @dataclass(frozen=True)
 class Effort:
-    """How much to try.
+    """How many configurations to check, and the seed of the random ones.
 
     Attributes:
-        quick: fewer configurations of every kind.
-        seed: what the random configurations follow from.
+        quick: check fewer configurations of every kind.
+        seed: determines the random configurations.
     """
 
     quick: bool
     seed: int
 
     def draws(self, name: str) -> np.random.Generator:
-        """Return random numbers that do not depend on which other cases run.
+        """Return a generator that does not depend on which other cases run.
 
-        They choose what to try and protect nobody, so they need not be secret.
+        It only chooses configurations, so it need not be cryptographically secure.
         """
         return np.random.default_rng([self.seed, zlib.crc32(name.encode())])
 
     def number(self, full: int) -> int:
-        """Return how many random configurations to draw."""
+        """Return the number of random configurations to draw."""
         return max(1, full // 8) if self.quick else full
 
 
@@ -56,16 +56,16 @@ class Case(Generic[Configuration]):
     """One claim about one mechanism.
 
     Attributes:
-        name: mechanism/claim, as people select it.
-        statement: what is claimed, in one line.
+        name: mechanism/claim, as used on the command line.
+        statement: the claim in one line.
         source: where the claim comes from, and what was corrected.
-        expected: whether the claim holds, or is a published one that is false.
-        reaches: the ratio of truth to claim that must be reached: below it the oracle would be
-            too weak to notice a wrong claim (or to show that a false one is false).
-        configurations: what to try.
+        expected: whether the claim holds, or is a published claim that is false.
+        reaches: the ratio of exact cost to claim that some configuration must reach; otherwise
+            the check is too weak to notice a wrong claim (or to refute a false one).
+        configurations: yields the configurations to check.
         claim: the claimed bound of one configuration at each point of the axis.
-        truth: what the oracle computes for it.
-        axis: what the curves run over.
+        truth: the oracle's exact cost of it.
+        axis: the points at which the curves are evaluated.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Case(Generic[Configuration]):
 
     @property
     def mechanism(self) -> str:
-        """The part of the name before the stroke."""
+        """The part of the name before the slash."""
         return self.name.partition("/")[0]
 
 

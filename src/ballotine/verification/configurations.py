@@ -1,4 +1,4 @@
-"""Tallies to try: every small one, and random large ones."""
+"""Tallies to check: all small ones, and random large ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ QUICK_SIGMAS = (0.5, 2.0, 20.0)
 
 @dataclass(frozen=True)
 class Vote:
-    """One tally, its noise, and who may change it."""
+    """One tally, its noise, and the teachers that may change their votes."""
 
     tally: Tally
     sigma: float
@@ -25,7 +25,7 @@ class Vote:
 
 
 def tallies(votes: int, classes: int, most: int | None = None) -> Iterator[Tally]:
-    """Yield every tally of so many votes, sorted: renaming classes changes no cost."""
+    """Yield every sorted tally with this number of votes; costs do not depend on class names."""
     limit = votes if most is None else min(votes, most)
     if classes == 1:
         if votes <= limit:
@@ -39,7 +39,7 @@ def tallies(votes: int, classes: int, most: int | None = None) -> Iterator[Tally
 def small_tallies(
     effort: Effort, classes: tuple[int, ...] = (2, 3, 4), votes: int = 12
 ) -> Iterator[Tally]:
-    """Yield every sorted tally of up to so many votes (half as many when quick)."""
+    """Yield every sorted tally of up to `votes` votes (half as many when quick)."""
     for number in range(1, (votes // 2 if effort.quick else votes) + 1):
         for width in classes:
             yield from tallies(number, width)
@@ -55,7 +55,7 @@ def small_votes(
 
 
 def clear_votes() -> Iterator[Vote]:
-    """Yield two classes with a clear winner and little noise: the published cost is close here."""
+    """Yield two classes with a clear winner and little noise, where the published cost is tight."""
     for leader in range(12, 21):
         for sigma in (0.35, 0.8):
             yield Vote((float(leader), 20.0 - leader), sigma)
@@ -69,7 +69,7 @@ def random_tally(draw: np.random.Generator, votes: int, classes: int) -> Tally:
 
 
 def close_race(draw: np.random.Generator, votes: int, classes: int) -> Tally:
-    """Return whole votes with two leaders, which is where an answer costs most."""
+    """Return whole votes with two leading classes, where an answer costs most."""
     spare = int(draw.integers(0, max(1, votes // 3))) if classes > 2 else 0
     gap = int(draw.integers(0, max(1, (votes - spare) // 3)))
     leader = (votes - spare + gap) // 2
@@ -81,11 +81,11 @@ def close_race(draw: np.random.Generator, votes: int, classes: int) -> Tally:
 def large_votes(
     effort: Effort, name: str, number: int = 80, classes: tuple[int, ...] = (2, 3, 5, 10)
 ) -> Iterator[Vote]:
-    """Yield random tallies of 20 to 500 votes under noise from a little to a lot."""
+    """Yield random tallies of 20 to 500 votes with little to much noise."""
     draw = effort.draws(name)
     for _ in range(effort.number(number)):
         votes = int(draw.integers(20, 501))
         make = close_race if draw.random() < 0.5 else random_tally
         tally = make(draw, votes, int(draw.choice(classes)))
-        # From a fiftieth to one half of the votes.
+        # σ from 1/50 to 1/2 of the votes.
         yield Vote(tally, round(votes * 10.0 ** draw.uniform(-1.7, -0.3), 3))

@@ -1,4 +1,4 @@
-"""Polls of k-hot ballots to try: every small one, and large ones with two camps."""
+"""Polls of k-hot ballots to check: all small ones, and large ones with two camps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ballotine.oracle.ballots import Ballot, Norm, Poll, Variant, every_ballot, shown_ballot
+from ballotine.oracle.ballots import Ballot, Norm, Poll, Variant, every_ballot, format_ballot
 from ballotine.verification.case import Effort
 
 VARIANTS: dict[str, Variant] = {
@@ -18,19 +18,19 @@ VARIANTS: dict[str, Variant] = {
 Cast = tuple[tuple[Ballot, int], ...]
 """Each ballot, with the number of teachers that cast it."""
 
-# The most teachers for one, two and three labels.
+# The maximal number of teachers for one, two and three labels.
 _SMALL = ((1, 8), (2, 4), (3, 3))
 _QUICK = ((1, 4), (2, 3), (3, 2))
 
 
-def shown_cast(cast: Cast) -> str:
-    """Return ballots as people write them."""
-    return " + ".join(f"{number}×{shown_ballot(ballot)}" for ballot, number in cast)
+def format_cast(cast: Cast) -> str:
+    """Return ballots as text."""
+    return " + ".join(f"{number}×{format_ballot(ballot)}" for ballot, number in cast)
 
 
 @dataclass(frozen=True)
 class ClippingCase:
-    """How ballots are clipped: not at all, or to τ in a norm."""
+    """How ballots are clipped: to norm τ, or not at all."""
 
     tau: float | None
     norm: Norm
@@ -38,10 +38,10 @@ class ClippingCase:
 
 @dataclass(frozen=True)
 class Election:
-    """The ballots of one query, with the noise of its answers."""
+    """The ballots of one query, and the noise of its answers."""
 
     labels: int
-    cast: Cast = field(metadata={"shown": shown_cast})
+    cast: Cast = field(metadata={"format": format_cast})
     sigma: float
     variant: Variant
     tau: float | None
@@ -51,18 +51,18 @@ class Election:
 
     @property
     def poll(self) -> Poll:
-        """The ballots alone."""
+        """The ballots without the noise."""
         return Poll(self.labels, self.cast, self.tau, self.norm, self.weight)
 
     @property
     def reach(self) -> float:
-        """The weight of all teachers that may change their ballots."""
+        """The total weight of the teachers that may change their ballots."""
         return self.weight * self.teachers
 
 
 @lru_cache(maxsize=4)
 def small_casts(quick: bool) -> tuple[tuple[int, Cast], ...]:
-    """Return (labels, ballots) for every small poll, once for all ways to name the labels."""
+    """Return (labels, ballots) for every small poll, up to renaming the labels."""
     found = []
     for labels, most in _QUICK if quick else _SMALL:
         seen = set()
@@ -89,7 +89,7 @@ def small_elections(
     """Yield every small poll with little and much noise."""
     for sigma, clipping in itertools.product((0.6,) if effort.quick else (0.6, 3.0), clippings):
         for labels, cast in small_casts(effort.quick):
-            # One label is never clipped below 1 unless τ is: it would hide what clipping does.
+            # With one label clipping has no effect unless τ < 1, so it would test nothing.
             if labels == 1 and clipping.tau is not None:
                 continue
             yield Election(labels, cast, sigma, variant, clipping.tau, clipping.norm)

@@ -1,4 +1,4 @@
-"""Holds a claim against the truth, configuration by configuration."""
+"""Compare a claim with the exact cost, configuration by configuration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ballotine.types import FloatArray
 from ballotine.verification.case import AnyCase, Effort
 
 TOLERANCE = 1e-9
-"""A ratio may exceed 1 by this much, on top of what the oracle says of its own error."""
+"""A ratio may exceed 1 by this much, in addition to the oracle's own error bound."""
 
 Verdict = Literal["holds", "exceeded", "blind", "caught", "missed"]
 AS_EXPECTED: tuple[Verdict, ...] = ("holds", "caught")
@@ -24,15 +24,15 @@ AS_EXPECTED: tuple[Verdict, ...] = ("holds", "caught")
 
 @dataclass(frozen=True)
 class Witness:
-    """Where a ratio was reached.
+    """The configuration and point at which a ratio was reached.
 
     Attributes:
         configuration: a dataclass of parameters.
-        axis: what the point is a point of.
+        axis: the name of the axis.
         point: the order (or δ) at which it was reached.
-        neighbour: who shows it, in which direction.
-        claimed: what was claimed there.
-        true: what is true there.
+        neighbour: the neighbour and direction that attain it.
+        claimed: the claimed cost there.
+        true: the true cost there.
     """
 
     configuration: Any
@@ -43,20 +43,20 @@ class Witness:
     true: float
 
     def __str__(self) -> str:
-        parts = [*_told(self.configuration), f"{self.axis} {self.point:g}"]
+        parts = [*_parameters(self.configuration), f"{self.axis} {self.point:g}"]
         return ", ".join(parts) + (f"; {self.neighbour}" if self.neighbour else "")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one case.
+    """The result of one case.
 
     Attributes:
         case: the case.
-        ratio: the worst ratio of truth to claim.
-        witness: where.
-        configurations: how many were tried.
-        seconds: how long it took.
+        ratio: the largest ratio of true cost to claim.
+        witness: where it was reached.
+        configurations: the number of configurations checked.
+        seconds: the time it took.
     """
 
     case: AnyCase
@@ -67,57 +67,66 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """Return whether the claim stood, and whether it should have."""
+        """Whether the claim held, and whether it should have."""
         if self.case.expected == "false":
-            shown = self.ratio > 1.0 + TOLERANCE and self.ratio >= self.case.reaches
-            return "caught" if shown else "missed"
+            refuted = self.ratio > 1.0 + TOLERANCE and self.ratio >= self.case.reaches
+            return "caught" if refuted else "missed"
         if self.ratio > 1.0 + TOLERANCE:
             return "exceeded"
         return "holds" if self.ratio >= self.case.reaches else "blind"
 
     @property
     def as_expected(self) -> bool:
-        """Whether this finding is no cause for alarm."""
+        """Whether the verdict is the expected one."""
         return self.verdict in AS_EXPECTED
 
 
 def judge(case: AnyCase, effort: Effort) -> Finding:
-    """Return the worst ratio of truth to claim over all configurations of a case.
+    """Return the largest ratio of true cost to claim over all configurations of a case.
 
     Raises:
         VerificationError: when a claim cannot be evaluated where it should hold, or when there
-            was nothing to try.
+            is no configuration.
     """
     started, tried = time.perf_counter(), 0
     worst, witness = -math.inf, None
     for configuration in case.configurations(effort):
         tried += 1
-        try:
-            claimed = case.claim(configuration, case.axis.points)
-        except ValueError as problem:
-            raise VerificationError(
-                f"{case.name}: no claim for {', '.join(_told(configuration))}: {problem}"
-            ) from problem
-        truth = case.truth(configuration, case.axis.points)
-        found = ratios(truth, claimed)
-        place = int(found.argmax())
-        if found[place] > worst:
-            worst = float(found[place])
-            witness = Witness(
-                configuration,
-                case.axis.name,
-                case.axis.points[place],
-                truth.witnesses[place],
-                float(claimed[place]),
-                float(truth.values[place]),
-            )
+        ratio, candidate = _worst_point(case, configuration)
+        if ratio > worst:
+            worst, witness = ratio, candidate
     if witness is None:
         raise VerificationError(f"{case.name}: no configuration was tried")
     return Finding(case, worst, witness, tried, time.perf_counter() - started)
 
 
+def _worst_point(case: AnyCase, configuration: Any) -> tuple[float, Witness]:
+    """Return the largest ratio of one configuration, and where it is reached."""
+    claimed = _claimed(case, configuration)
+    truth = case.truth(configuration, case.axis.points)
+    found = ratios(truth, claimed)
+    place = int(found.argmax())
+    witness = Witness(
+        configuration,
+        case.axis.name,
+        case.axis.points[place],
+        truth.witnesses[place],
+        float(claimed[place]),
+        float(truth.values[place]),
+    )
+    return float(found[place]), witness
+
+
+def _claimed(case: AnyCase, configuration: Any) -> FloatArray:
+    try:
+        return case.claim(configuration, case.axis.points)
+    except ValueError as problem:
+        parameters = ", ".join(_parameters(configuration))
+        raise VerificationError(f"{case.name}: no claim for {parameters}: {problem}") from problem
+
+
 def ratios(truth: Truth, claimed: FloatArray) -> FloatArray:
-    """Return truth over claim at each point; what is no number proves nothing and is infinite."""
+    """Return true cost over claim at each point; infinite where the claim is not a number."""
     certain = truth.floor
     if claimed.shape != certain.shape:
         raise VerificationError("a claim must have one value for each point of its axis")
@@ -130,17 +139,17 @@ def ratios(truth: Truth, claimed: FloatArray) -> FloatArray:
     return result
 
 
-def _told(configuration: Any) -> Iterator[str]:
-    """Yield the parameters that are not at their defaults; a field may bring its own format."""
+def _parameters(configuration: Any) -> Iterator[str]:
+    """Yield the parameters that differ from their defaults; a field may define its own format."""
     for field in fields(configuration):
         value = getattr(configuration, field.name)
         if value is not None and value != field.default:
-            yield f"{field.name} = {field.metadata.get('shown', _shown)(value)}"
+            yield f"{field.name} = {field.metadata.get('format', _format)(value)}"
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, tuple):
-        return "(" + ", ".join(_shown(part) for part in value) + ")"
+        return "(" + ", ".join(_format(part) for part in value) + ")"
     return str(value)

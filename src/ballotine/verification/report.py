@@ -1,4 +1,4 @@
-"""All findings of one verification, and what follows from them."""
+"""Run a verification and report all findings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ballotine.verification.judge import TOLERANCE, Finding, judge
 
 @dataclass(frozen=True)
 class Report:
-    """What was found.
+    """The findings of one verification.
 
     Attributes:
         findings: one per case.
-        effort: how much was tried, and the seed that tries the same again.
+        effort: how much was checked, and the seed that reproduces it.
     """
 
     findings: tuple[Finding, ...]
@@ -30,23 +30,23 @@ class Report:
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """The findings that should not be."""
+        """The findings with an unexpected verdict."""
         return tuple(finding for finding in self.findings if not finding.as_expected)
 
     def require(self) -> None:
-        """Raise when a finding is not as it should be.
+        """Raise an error if there are failures.
 
         Raises:
             VerificationError: naming every case that failed, and how.
         """
         if self.failures:
-            told = ", ".join(
+            names = ", ".join(
                 f"{finding.case.name} ({finding.verdict})" for finding in self.failures
             )
-            raise VerificationError(f"{len(self.failures)} of {len(self.findings)} failed: {told}")
+            raise VerificationError(f"{len(self.failures)} of {len(self.findings)} failed: {names}")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; what is infinite is the string "inf"."""
+        """Return plain values for JSON; infinity is the string "inf"."""
         return {
             "verified": not self.failures,
             "quick": self.effort.quick,
@@ -64,14 +64,14 @@ def verify(
     seed: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Hold claims against the truth.
+    """Compare claims with exact costs.
 
     Args:
-        cases: what to verify; see `select`.
-        quick: try fewer configurations of every kind.
-        seed: what the random configurations follow from; drawn anew unless given. The report
-            names it either way.
-        progress: told of every case that is done.
+        cases: the cases to verify; see `select`.
+        quick: check fewer configurations of every kind.
+        seed: determines the random configurations; random by default. The report states it
+            either way.
+        progress: is advanced after each case.
     """
     if seed is not None and seed < 0:
         raise ParameterError(f"a seed must be 0 or more, got {seed}")
@@ -85,7 +85,7 @@ def verify(
 
 
 def select(names: Sequence[str]) -> tuple[AnyCase, ...]:
-    """Return the cases of these mechanisms, or the cases with these names; all when none is given.
+    """Return the cases of these mechanisms or with these names; all cases if no name is given.
 
     Raises:
         ParameterError: for a name that is neither.

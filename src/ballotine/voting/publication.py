@@ -122,7 +122,7 @@ def plan_publication(
         failure,
     )
     publication = Publication(
-        way.order, way.rate, way.offset, way.sigma, way.chance, teachers, classes
+        way.order, way.rate, way.offset, way.sigma, way.failure_probability, teachers, classes
     )
     return publication, expected
 

@@ -40,7 +40,7 @@ def test_a_change_after_signing_is_refused(make_case: MakeCase, kind: str) -> No
     case = make_case(kind)
     case.statement.write_bytes(case.statement.read_bytes() + b" ")
     for key in (None, key_of(case)):
-        with pytest.raises(CardMismatchError, match="does not fit"):
+        with pytest.raises(CardMismatchError, match="does not match"):
             case.check(key)
 
 

@@ -1,1 +1,1 @@
-"""Named public data sets: what is known of them, where they come from, and their arrays."""
+"""Named public data sets: their descriptions, where they come from, and their arrays."""

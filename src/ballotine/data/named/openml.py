@@ -1,4 +1,4 @@
-"""From OpenML's tables to the same arrays that the original files hold."""
+"""Convert OpenML's tables to the arrays that the original files hold."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ Converter = Callable[[Any], Raw]
 
 
 def grey_images(bunch: Any) -> Raw:
-    """Pixels from 0 to 255 and labels that are class numbers."""
+    """Convert pixels from 0 to 255, and labels that are class numbers."""
     return Raw(Part(_pixels(bunch.data), _class_numbers(bunch.target)), whole=True)
 
 
 def colour_images(bunch: Any) -> Raw:
-    """The same for 32 by 32 colour images, stored as red, green and blue planes."""
+    """Convert 32 by 32 colour images that are stored as red, green and blue planes."""
     return Raw(Part(_interleaved(bunch.data), _class_numbers(bunch.target)), whole=True)
 
 
 def house_numbers(bunch: Any) -> Raw:
-    """Colour images whose digit 0 is labelled 10."""
+    """Convert colour images whose digit 0 is labelled 10."""
     return Raw(Part(_interleaved(bunch.data), _class_numbers(bunch.target) % 10), whole=True)
 
 
 def adult(bunch: Any) -> Raw:
-    """The Adult table, its categories coded as positions in a list."""
+    """Convert the Adult table, whose categories are positions in a list."""
     columns = {}
     for index, name in enumerate(bunch.feature_names):
         values = bunch.data[:, index].astype(np.float64)
@@ -43,7 +43,7 @@ def adult(bunch: Any) -> Raw:
 
 
 def multilabel(bunch: Any) -> Raw:
-    """Numeric features and one TRUE/FALSE (or 1/0) column per label."""
+    """Convert numeric features and one TRUE/FALSE (or 1/0) column per label."""
     words = np.char.upper(np.asarray(bunch.target).astype(str))
     present, absent = np.isin(words, ["TRUE", "1", "1.0"]), np.isin(words, ["FALSE", "0", "0.0"])
     if not (present | absent).all():
@@ -53,7 +53,7 @@ def multilabel(bunch: Any) -> Raw:
 
 
 def _dense(data: Any) -> FloatArray:
-    """OpenML keeps some tables sparse."""
+    """Return a dense array; some tables of OpenML are sparse."""
     return np.asarray(data.toarray() if hasattr(data, "toarray") else data, dtype=np.float64)
 
 
@@ -76,6 +76,6 @@ def _class_numbers(target: Any) -> Matrix:
 
 
 def _decoded(codes: Matrix, levels: list[str]) -> Matrix:
-    """Category names; a missing code is the empty text, which matches no level."""
+    """Return category names; a missing code becomes the empty text, which matches no level."""
     names = np.asarray(["", *levels])
     return names[np.where(np.isnan(codes), -1, codes).astype(np.int64) + 1]

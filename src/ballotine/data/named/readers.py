@@ -1,4 +1,7 @@
-"""From the files of a named set to its arrays: one short reader per kind of file."""
+"""Read the files of named sets: one short reader per kind of file.
+
+The docstring of a reader is shown to users and describes the expected file.
+"""
 
 from __future__ import annotations
 
@@ -31,15 +34,16 @@ _IDX_NAMES = [
 ]
 _CIFAR_SHEETS = [f"package/data_batch_{batch}.png" for batch in range(1, 6)]
 _CIFAR_TEST = "package/test_batch.png"
-_CIFAR_LABELS = ["package/train_lables.json", "package/test_lables.json"]  # spelled so there
+# "lables" is how the package spells it.
+_CIFAR_LABELS = ["package/train_lables.json", "package/test_lables.json"]
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """Rows of a set: features as published, and class positions or a 0/1 label matrix.
 
-    Colour images have the channels of each pixel together here, as they are published and as
-    checksums are pinned; `ballotine.data.named.sets` turns them.
+    Colour images have the channels of each pixel together, as published and as checksums are
+    pinned; `ballotine.data.named.sets` converts them.
     """
 
     X: Matrix
@@ -48,7 +52,7 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Raw:
-    """A set as its files hold it. `whole` sets have rows that still wait to be split."""
+    """A set as in its files. The rows of `whole` sets are not yet split."""
 
     train: Part
     test: Part | None = None
@@ -77,7 +81,7 @@ def read_voc(path: Path) -> Raw:
     with np.load(path, allow_pickle=False) as z:
         images = unpack_planes(z["p_x_test"])
         labels = tuple(str(name) for name in z["label_names"])
-        # What was too difficult for the annotators counts as absent.
+        # Labels that the annotators marked as difficult count as absent.
         return Raw(_part(images, (z["y_test"] == 1).astype(np.uint8)), labels=labels)
 
 
@@ -141,7 +145,7 @@ def read_yeast_package(path: Path) -> Raw:
 
 
 def zip_members(path: Path, names: list[str]) -> list[bytes]:
-    """The contents of named members of a zip archive (a wheel), read in place."""
+    """Return the contents of named members of a zip archive (a wheel), read in place."""
     try:
         with zipfile.ZipFile(path) as archive:
             return [archive.read(name) for name in names]
@@ -151,14 +155,14 @@ def zip_members(path: Path, names: list[str]) -> list[bytes]:
 
 @cache
 def adult_schema() -> Schema:
-    """The public schema of the Adult table, which ships with Ballotine."""
+    """Return the public schema of the Adult table, which is part of Ballotine."""
     file = resources.files("ballotine.data.named") / "schemas" / "adult.toml"
     with resources.as_file(file) as path:
         return Schema.from_file(path)
 
 
 def adult_part(table: pa.Table) -> Part:
-    """Rows of the Adult table, encoded by its public schema."""
+    """Encode rows of the Adult table by its public schema."""
     encoder = Encoder(adult_schema())
     return Part(encoder.transform(table, "adult"), encoder.labels(table, "adult"))
 
@@ -173,7 +177,7 @@ def _adult_coded(z: Mapping[str, Any], part: str) -> Part:
 
 
 def _adult_text(data: bytes) -> Part:
-    """Lines without a header; the test file adds a first remark and dots after the labels."""
+    """Read lines without a header; the test file has a first comment and dots after the labels."""
     lines = [line.rstrip(".") for line in data.decode().splitlines() if line.count(",") == 14]
     schema = adult_schema()
     table = pyarrow.csv.read_csv(
@@ -194,5 +198,5 @@ def _images(x: Matrix, y: Labels, x_test: Matrix, y_test: Labels) -> Raw:
 
 def _part(x: Matrix, y: Labels) -> Part:
     if x.ndim == 4 and x.shape[1] == 3 != x.shape[3]:
-        x = np.moveaxis(x, 1, 3)  # written by torch, which has channels first
+        x = np.moveaxis(x, 1, 3)  # written by torch, with channels first
     return Part(x.reshape(len(x), -1), y)

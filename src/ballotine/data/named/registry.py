@@ -1,4 +1,4 @@
-"""The named data sets, read from sets.toml: what is known of them and where they come from."""
+"""The named data sets, read from sets.toml: their descriptions and where they come from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ballotine.text import quoted
 
 @dataclass(frozen=True)
 class File:
-    """A file that may stand in a data folder; one without a checksum is never verified by it."""
+    """A file that may be in a data folder; the checksum is None where none is pinned."""
 
     name: str
     reader: readers.Reader
@@ -29,7 +29,7 @@ class File:
 
 @dataclass(frozen=True)
 class OpenML:
-    """A set on OpenML, and what turns its table into arrays."""
+    """A set on OpenML, and the converter of its table."""
 
     data_id: int
     convert: openml.Converter
@@ -37,7 +37,7 @@ class OpenML:
 
 @dataclass(frozen=True)
 class SetEntry:
-    """What is publicly known about a named set, and the routes to it."""
+    """The public description of a named set, and the routes to it."""
 
     name: str
     description: str
@@ -59,20 +59,20 @@ class SetEntry:
 
     @property
     def embedded(self) -> bool:
-        """Whether the set ships with scikit-learn and needs no file."""
+        """Whether the set is part of scikit-learn and needs no file."""
         return not (self.files or self.openml or self.package)
 
 
 @cache
 def registry() -> Mapping[str, SetEntry]:
-    """Every named set, in the order in which they are listed."""
+    """Return all named sets, in listing order."""
     text = (resources.files("ballotine.data.named") / "sets.toml").read_text(encoding="utf-8")
     entries = {name: _entry(name, fields) for name, fields in tomllib.loads(text).items()}
     return MappingProxyType(entries)
 
 
 def entry(name: str) -> SetEntry:
-    """The named set; underscores and capitals do not matter.
+    """Return the entry of a named set; underscores and capitals do not matter.
 
     Raises:
         DataError: there is no set of this name.
@@ -98,7 +98,7 @@ def _entry(name: str, fields: dict[str, Any]) -> SetEntry:
         n_classes=classes if isinstance(classes, int) else len(classes),
         image_shape=(shape[0], shape[1], shape[2]) if shape else None,
         contents=tuple(tuple(pair) for pair in contents),
-        # The package comes first: where a set has a smaller copy too, it is the whole one.
+        # The package comes first: if there is also a smaller copy, the package is complete.
         files=((archive[0],) if archive else ()) + tuple(files),
         installed=(Path(installed["folder"]), _reader(installed)) if installed else None,
         openml=OpenML(online["id"], getattr(openml, online["convert"])) if online else None,

@@ -1,4 +1,4 @@
-"""The ways to a named set, tried in turn, and the checks on what arrives."""
+"""The routes to a named set, tried in turn, and the checks of the result."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from ballotine.data.named.fetch import (
     cache_folder,
     download,
     fetch_openml,
-    sha256_of,
 )
 from ballotine.data.named.readers import Part, Raw
 from ballotine.data.named.registry import File, SetEntry
 from ballotine.data.target import label_words
 from ballotine.errors import DataError, DataUnavailableError
+from ballotine.files import sha256_of
 
 _SALT = b"ballotine named set"
 
 
 @dataclass(frozen=True, eq=False)
 class RawSet:
-    """A set as its source holds it, the route it came by, and whether a checksum matched."""
+    """A set as in its source, the route it came by, and whether a checksum matched."""
 
     raw: Raw
     origin: str
@@ -36,14 +36,14 @@ class RawSet:
 
 
 def find(known: SetEntry, folder: Path | None, online: bool, progress: Progress) -> RawSet:
-    """The set from the first route that leads to it.
+    """Return the set from the first route that works.
 
-    A file that the user put into the data folder must be right; a download that is not
-    what it should be is a dead end like any other, and the next route is tried.
+    A wrong file in the user's data folder is an error; after a wrong download the next route is
+    tried.
 
     Raises:
-        DataError: a file in a folder is not what it should be.
-        DataUnavailableError: no route is open; the message lists all that were tried.
+        DataError: a file in a folder does not hold the set.
+        DataUnavailableError: no route works; the message lists all that were tried.
     """
     tried: list[str] = []
     for label, route in _routes(known, folder, online, progress):
@@ -57,7 +57,7 @@ def find(known: SetEntry, folder: Path | None, online: bool, progress: Progress)
 
 
 def contents(raw: Raw) -> tuple[str, ...]:
-    """Fingerprints of the training and the test rows, independent of file and row order."""
+    """Return fingerprints of training and test rows, independent of file and row order."""
     parts = [raw.train] + ([raw.test] if raw.test else [])
     return tuple(fingerprint(part.X, label_words(part.y), _SALT) for part in parts)
 
@@ -89,15 +89,15 @@ def _from_cache(known: SetEntry, cache: Path) -> tuple[Raw, bool]:
     try:
         return _from_folder(known, cache)
     except DataError as error:
-        # Nobody put this file there by hand: it is fetched again.
+        # The user did not put this file there: ignore it, so that it is fetched again.
         raise RouteError(str(error)) from None
 
 
 def _read(known: SetEntry, file: File, path: Path) -> tuple[Raw, bool]:
-    """A file by its checksum, or, if somebody else wrote it, by what it holds."""
+    """Read a file and verify it by its checksum or, if it is another file, by its content."""
     pinned = file.sha256 is not None and sha256_of(path) == file.sha256
     if not pinned and path.suffix != ".npz":
-        raise DataError(f"{path} is not the known file: its SHA-256 should be {file.sha256}")
+        raise DataError(f"{path} is not the expected file: its SHA-256 should be {file.sha256}")
     try:
         raw = file.reader(path)
     except (KeyError, ValueError, IndexError, OSError, EOFError, zipfile.BadZipFile, zlib.error):
@@ -115,7 +115,7 @@ def _from_installed(known: SetEntry) -> tuple[Raw, bool]:
         raw = reader(folder)
         return raw, _matches(known, raw, str(folder))
     except (OSError, DataError):
-        raise RouteError(f"the files in {folder} are not the known ones") from None
+        raise RouteError(f"the files in {folder} are not the expected ones") from None
 
 
 def _from_openml(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
@@ -127,7 +127,7 @@ def _from_openml(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw,
     except DataError as error:
         raise RouteError(str(error)) from None
     except (ValueError, KeyError, IndexError, TypeError):
-        raise RouteError("its table is not laid out as expected") from None
+        raise RouteError("its table does not have the expected layout") from None
 
 
 def _from_package(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw, bool]:
@@ -137,14 +137,14 @@ def _from_package(known: SetEntry, cache: Path, progress: Progress) -> tuple[Raw
 
 
 def _matches(known: SetEntry, raw: Raw, where: str) -> bool:
-    """Whether the content is verified; content that is known to be wrong is an error."""
+    """Return whether the content is verified; wrong content is an error."""
     if known.contents and contents(raw) not in known.contents:
         raise DataError(f"{where} does not hold {known.name} as published: the checksum differs")
     return bool(known.contents)
 
 
 def _canonical(known: SetEntry, raw: Raw) -> Raw:
-    """Labels in the known order, rows that came in one piece split as published."""
+    """Return labels in the registered order, and unsplit rows split as published."""
     if raw.labels and known.classes:
         raw = _reordered(known, raw, raw.labels, known.classes)
     _check_shape(known, raw)
@@ -153,7 +153,7 @@ def _canonical(known: SetEntry, raw: Raw) -> Raw:
         return raw
     if rows != known.rows + known.test_rows:
         raise DataError(f"{known.name} should have {known.rows + known.test_rows} rows")
-    # Some collections put the test rows first: the checksum tells.
+    # Some collections put the test rows first; the checksum decides.
     test_first = _cut(raw, slice(known.test_rows, rows), slice(known.test_rows))
     if known.contents and contents(test_first) in known.contents:
         return test_first
@@ -189,17 +189,17 @@ def _reordered(
 
 
 def _bare(name: object) -> str:
-    """Label names differ in punctuation between collections."""
+    """Return a label name without punctuation, which differs between collections."""
     return re.sub(r"[^a-z0-9]", "", str(name).lower())
 
 
 def _unavailable(known: SetEntry, tried: list[str], online: bool) -> str:
-    lines = [f"the data set '{known.name}' could not be had from any source:"]
+    lines = [f"the data set '{known.name}' is not available from any source:"]
     lines += [f"  {reason}" for reason in tried]
     if not online:
-        lines.append("  downloads: not allowed here")
-    lines.append("to use it, put one of these files into a folder that BALLOTINE_DATA names:")
+        lines.append("  downloads: not allowed")
+    lines.append("to use it, put one of these files into the folder that BALLOTINE_DATA names:")
     lines += [f"  {file.name}: {file.reader.__doc__}" for file in known.files]
     if known.package:
-        lines.append(f"{known.package.filename} can be had with: {known.package.by_hand()}")
+        lines.append(f"download {known.package.filename} with: {known.package.by_hand()}")
     return "\n".join(lines)

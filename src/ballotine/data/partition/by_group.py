@@ -1,6 +1,6 @@
-"""Dealing records that have groups of their own: to separate teachers, or in several copies.
+"""Partitions of records with groups: separate teachers per group, or several copies.
 
-The shares follow from groups and a secret, never from the records' values.
+The shares depend on the groups and a secret, never on the records' values.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Teachers = tuple[int, ...]
 def deal_apart(
     groups: IntArray, numbers: Mapping[Teachers, Sequence[int]], secret: bytes
 ) -> Partition:
-    """Equal shares of a secret permutation, for each set of teachers among its own records.
+    """Split the records of each set of teachers into equal shares of a secret permutation.
 
-    With one set of teachers and one of groups it is the random partition of standard PATE.
+    With a single set of teachers for all groups this is the random partition of standard PATE.
 
     Args:
         groups: the group of each record.
-        numbers: which groups each set of teachers holds.
-        secret: what the permutation follows from.
+        numbers: the groups of each set of teachers.
+        secret: determines the permutation.
     """
     order = secret_permutation(len(groups), secret)
     shares: dict[int, IntArray] = {}
@@ -39,16 +39,16 @@ def deal_apart(
 
 
 def deal_copies(copies: IntArray, teachers: int, secret: bytes) -> Partition:
-    """Give every record to so many different teachers, and all teachers equally much.
+    """Assign every record to as many different teachers as it has copies, in shares of equal size.
 
-    Records come in a secret order and take the next seats; a round of seats is one secret
-    permutation of all teachers, so that seats of one round are different teachers. Where a
-    record's copies end one round and begin the next, the next round is rearranged.
+    Records take consecutive seats in a secret order. A round of seats is a secret permutation of
+    all teachers, so the seats of one round are different teachers. If a record's copies span two
+    rounds, the second round is reordered to avoid a repeated teacher.
 
     Args:
-        copies: how many teachers learn each record, at most ``teachers``.
-        teachers: how many there are.
-        secret: what order and rounds follow from.
+        copies: the number of teachers of each record, at most ``teachers``.
+        teachers: the number of teachers.
+        secret: determines the order and the rounds.
     """
     order = secret_permutation(len(copies), secret)
     ends = np.cumsum(copies[order])
@@ -62,7 +62,7 @@ def deal_copies(copies: IntArray, teachers: int, secret: bytes) -> Partition:
         begun = edge - (int(ends[record]) - int(copies[order[record]]))
         if begun > 0:
             needed = int(ends[record]) - edge
-            seats[place] = _rearranged(seats[place], seats[place - 1, teachers - begun :], needed)
+            seats[place] = _reordered(seats[place], seats[place - 1, teachers - begun :], needed)
     taken = seats.ravel()[:total]
     held = np.repeat(order, copies[order])[np.argsort(taken, kind="stable")]
     shares = np.split(held, np.cumsum(np.bincount(taken, minlength=teachers))[:-1])
@@ -70,13 +70,13 @@ def deal_copies(copies: IntArray, teachers: int, secret: bytes) -> Partition:
 
 
 def _rounds(number: int, teachers: int, secret: bytes) -> IntArray:
-    """Secret permutations of the teachers, shape (number, teachers)."""
+    """Return secret permutations of the teachers, shape (number, teachers)."""
     digest = hashlib.shake_256(b"ballotine/copies/1\0" + secret).digest(8 * number * teachers)
     words = np.frombuffer(digest, dtype="<u8").reshape(number, teachers)
     return np.argsort(words, axis=1, kind="stable").astype(np.int64)
 
 
-def _rearranged(seats: IntArray, taken: IntArray, needed: int) -> IntArray:
-    """The round with its first seats different from those a record has taken already."""
+def _reordered(seats: IntArray, taken: IntArray, needed: int) -> IntArray:
+    """Return the round reordered so that its first seats are teachers without this record."""
     first = seats[~np.isin(seats, taken)][:needed]
     return np.concatenate((first, seats[~np.isin(seats, first)]))

@@ -20,7 +20,7 @@ STAYS = (
 
 @dataclass(frozen=True)
 class Column:
-    """Records that share a name share a teacher; teachers stand in the names' sorted order.
+    """Records with the same name share a teacher; teachers are in the sorted order of the names.
 
     Attributes:
         names: one per record.
@@ -30,15 +30,15 @@ class Column:
     data_dependent: ClassVar[bool] = True
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:  # noqa: ARG002
-        """Nothing is drawn: the map is the column."""
+        """Assign records by the column, without randomness."""
         check_sizes(len(labels), n_teachers)
         names = np.asarray(self.names)
         if names.shape != (len(labels),):
-            raise DataError("a column of names needs one for every private record")
+            raise DataError("the column must hold one name for every private record")
         found, place = np.unique(names, return_inverse=True)
         if len(found) != n_teachers:
             raise ParameterError(
-                f"the column holds {len(found)} names for {n_teachers} teachers; ask for "
+                f"the column holds {len(found)} names for {n_teachers} teachers; use "
                 f"{len(found)} teachers, or merge names"
             )
         groups = tuple(np.flatnonzero(place.ravel() == name) for name in range(len(found)))

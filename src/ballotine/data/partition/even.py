@@ -24,7 +24,7 @@ class Random:
     data_dependent: ClassVar[bool] = False
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Looks at the number of labels only."""
+        """Assign records by their number only, not by their labels."""
         check_sizes(len(labels), n_teachers)
         shares = np.array_split(secret_permutation(len(labels), secret), n_teachers)
         return Partition(tuple(np.sort(share) for share in shares), self.data_dependent)
@@ -32,12 +32,12 @@ class Random:
 
 @dataclass(frozen=True)
 class Stratified:
-    """Shares with similar class proportions: it reads the labels, and says so."""
+    """Shares with similar class proportions: data-dependent, because it reads the labels."""
 
     data_dependent: ClassVar[bool] = True
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Deals the records of each class in turn."""
+        """Deal the records of each class in turn."""
         check_classes(labels)
         check_sizes(len(labels), n_teachers)
         order = by_label(labels, secret)

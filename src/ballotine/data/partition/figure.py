@@ -1,4 +1,4 @@
-"""A picture of who teaches what: for the holder's eyes only."""
+"""A chart of the classes of each teacher's records, for the holder only."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 PRIVATE = "private: for the holder's eyes only"
 SCALE = [[0.0, "#ffffff"], [0.001, "#eaf6f5"], [0.3, "#85c4c9"], [1.0, "#2a5674"]]
-"""White is none at all: a few records of a class can be told from no record."""
+"""White means none at all, so that a few records of a class differ from none."""
 FEW = 30
 
 
 def label_counts(partition: Partition, labels: Labels) -> tuple[Labels, IntArray]:
-    """Class names, and how many records of each every teacher has, (teachers, classes): private."""
+    """Return class names, and each teacher's records per class, (teachers, classes): private."""
     check_classes(labels)
     names, codes = np.unique(np.asarray(labels), return_inverse=True)
     counts = [np.bincount(codes[group], minlength=len(names)) for group in partition.shares]
@@ -27,7 +27,7 @@ def label_counts(partition: Partition, labels: Labels) -> tuple[Labels, IntArray
 
 
 def label_figure(partition: Partition, labels: Labels) -> go.Figure:
-    """Share of each class among each teacher's records. Private: it says so on its face."""
+    """Plot the share of each class among each teacher's records. Private, as its title says."""
     import plotly.graph_objects as go
 
     names, counts = label_counts(partition, labels)

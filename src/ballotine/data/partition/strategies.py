@@ -1,8 +1,8 @@
-"""Who teaches whom: the map from records to teachers.
+"""The partition strategies by name.
 
-A map that does not depend on the records' values keeps PATE's premise, that replacing
-one record touches one teacher, without further assumptions. A map that looks at labels
-does not, and says so.
+A map that does not depend on the records' values meets PATE's premise, that replacing one record
+affects one teacher, without further assumptions. A map that reads labels does not, and is marked
+as data-dependent.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ STRATEGIES: dict[str, Callable[..., Strategy]] = {
     "dirichlet": Dirichlet,
     "column": Column,
 }
-"""Ways to deal records, by the name that run files use; options are their attributes."""
+"""Strategies by their names in run files; their options are their attributes."""
 
 
 def make_partition(
     kind: str, labels: Labels, n_teachers: int, secret: bytes, **options: Any
 ) -> Partition:
-    """The partition of that name.
+    """Make a partition by the strategy of this name.
 
     Args:
         kind: one of `STRATEGIES`.
         labels: one class per record.
-        n_teachers: how many shares.
-        secret: what everything random follows from.
+        n_teachers: the number of shares.
+        secret: determines all randomness.
         options: ``s`` for similarity, ``alpha`` for dirichlet, ``names`` for column.
     """
     return make_strategy(kind, options).deal(labels, n_teachers, secret)
 
 
 def make_strategy(kind: str, options: Mapping[str, Any]) -> Strategy:
-    """The way to deal of that name, with its options."""
+    """Return the strategy of this name, with its options."""
     if kind not in STRATEGIES:
         raise ParameterError(f"unknown partition {kind!r}; choose one of {', '.join(STRATEGIES)}")
     try:
@@ -59,10 +59,10 @@ def make_strategy(kind: str, options: Mapping[str, Any]) -> Strategy:
 
 
 def random_partition(n_records: int, n_teachers: int, secret: bytes) -> Partition:
-    """Equal shares of a secret permutation: independent of every value in the data."""
+    """Return equal shares of a secret permutation: independent of every value in the data."""
     return Random().deal(np.empty(n_records), n_teachers, secret)
 
 
 def stratified_partition(labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-    """Shares with similar class proportions: it reads the labels, and says so."""
+    """Return shares with similar class proportions: data-dependent, because it reads the labels."""
     return Stratified().deal(labels, n_teachers, secret)

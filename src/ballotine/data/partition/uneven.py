@@ -32,15 +32,15 @@ class Similarity:
 
     @property
     def data_dependent(self) -> bool:
-        """At 100 % no label decides anything."""
+        """Whether labels matter, which they do unless s is 100 %."""
         return self.s < 100
 
     def __post_init__(self) -> None:
         if not 0 <= self.s <= 100:
-            raise ParameterError(f"similarity is a percentage from 0 to 100, got {self.s}")
+            raise ParameterError(f"similarity must be a percentage from 0 to 100, got {self.s}")
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Sizes differ by one record at most."""
+        """Assign records in shares whose sizes differ by at most one."""
         check_classes(labels)
         check_sizes(len(labels), n_teachers)
         order = secret_permutation(len(labels), secret)
@@ -73,7 +73,7 @@ class Dirichlet:
             raise ParameterError(f"alpha must be positive and finite, got {self.alpha}")
 
     def deal(self, labels: Labels, n_teachers: int, secret: bytes) -> Partition:
-        """Every teacher gets at least one record, taken from the largest share if need be."""
+        """Assign every teacher at least one record, from the largest share if necessary."""
         check_classes(labels)
         check_sizes(len(labels), n_teachers)
         draw = secret_generator(secret)
@@ -94,7 +94,7 @@ class Dirichlet:
 
 
 def _sizes(records: int, n_teachers: int) -> IntArray:
-    """Even sizes, larger ones first."""
+    """Return even sizes, larger ones first."""
     return records // n_teachers + (np.arange(n_teachers) < records % n_teachers).astype(np.int64)
 
 
@@ -103,7 +103,7 @@ def _cut(order: IntArray, sizes: IntArray) -> list[IntArray]:
 
 
 def _filled(groups: list[IntArray]) -> list[IntArray]:
-    """No group empty: the number of teachers is public and must not depend on the draw."""
+    """Fill empty shares: the number of teachers is public and must not depend on the draw."""
     for place, group in enumerate(groups):
         if group.size == 0:
             largest = int(np.argmax([len(other) for other in groups]))

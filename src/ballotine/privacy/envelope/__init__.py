@@ -1,4 +1,4 @@
-"""Envelopes: a cost for each top count that no tally with this top can exceed."""
+"""Envelopes: for each top count, a cost that no tally with this top exceeds."""
 
 from ballotine.privacy.envelope.envelopes import check, confident_gnmax, gnmax, shape
 

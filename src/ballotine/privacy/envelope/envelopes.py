@@ -1,14 +1,14 @@
-"""A cost for each top count that no tally with this top can exceed: exact costs made publishable.
+"""Envelopes: for each top count, a cost that no tally with this top exceeds.
 
-The exact cost of a query depends on the whole tally, which is private and hard to follow when one
-teacher changes its vote. An *envelope* g(t) depends on the largest count t alone and lies above
-the exact two-sided cost of every tally with that top. The sum of g over the queries is a valid
-cost, and as one teacher moves each top by at most one, `sanitise` can release that sum. With
-`runner_up` the envelope depends on the second largest count too, and is lower where the votes
-against the top are spread.
+The exact cost of a query depends on the whole tally, which is private, and the effect of one
+changed vote on it is hard to bound. An *envelope* g(t) depends on the largest count t alone and
+lies above the exact two-sided cost of every tally with that top. The sum of g over the queries is
+a valid cost, and because one teacher moves each top by at most one, `smooth` can release that sum.
+With `runner_up` the envelope also depends on the second largest count, and is lower where the
+votes against the top are spread.
 
 For tallies with a clear winner the envelope is a few per cent above the largest exact cost; where
-no class has half of the votes it approaches the data-independent cost. Two classes: it is exact.
+no class has half of the votes it approaches the data-independent cost. For two classes it is exact.
 
 Proof: docs/proofs/envelope.md. Envelopes depend on public numbers only.
 """
@@ -29,7 +29,7 @@ from ballotine.privacy.envelope.tables import Bend, share
 from ballotine.privacy.smooth.lattice import as_costs, widen
 from ballotine.types import FloatArray
 
-# Beyond these the tables overflow, or lose their digits: the data-independent cost stands.
+# Beyond these limits the tables overflow or lose precision: the data-independent cost is used.
 _LARGEST_LOG_MOMENT = 200.0
 _SMALLEST_DRIFT = 1e-4
 # Added for rounding: relative to the result, and relative to the data-independent excess.
@@ -45,7 +45,7 @@ def gnmax(
     *,
     runner_up: bool = False,
 ) -> FloatArray:
-    """Return g(0), …, g(n): no GNMax answer on a tally with top t costs more than g(t).
+    """Return g(0), …, g(n): a GNMax answer on a tally with top t costs at most g(t).
 
     Args:
         teachers: the public number n of teachers, all of the same weight.
@@ -56,17 +56,19 @@ def gnmax(
         runner_up: return costs by top and runner-up.
 
     Returns:
-        Shape (n + 1,); tops below n/k do not occur and repeat the first that does. With
+        Shape (n + 1,); tops below n/k do not occur and repeat the first value that does. With
         `runner_up`, shape (n + 1, n // 2 + 1), NaN where no tally has such counts.
     """
     size = Size.of(teachers, classes)
     alpha, noise, weight = _as_order(order), as_sigma(sigma), as_sensitivity(sensitivity)
     if classes == 1:
-        raise ParameterError("with one class nothing is told: at least two are needed")
+        raise ParameterError("an envelope needs at least two classes")
     if weight == 0.0:
-        return _presented(_filled(size, 0.0), runner_up)
+        return _by_requested_axes(_filled(size, 0.0), runner_up)
     ceiling = float(tight.gnmax([alpha], noise, weight, classes)[0])
-    return _presented(_envelope(size, alpha, noise / weight, ceiling, ceiling, None), runner_up)
+    return _by_requested_axes(
+        _envelope(size, alpha, noise / weight, ceiling, ceiling, None), runner_up
+    )
 
 
 def confident_gnmax(
@@ -79,14 +81,14 @@ def confident_gnmax(
     *,
     runner_up: bool = False,
 ) -> FloatArray:
-    """Return g(0), …, g(n) for Confident-GNMax as a whole, answered or not.
+    """Return g(0), …, g(n) for Confident-GNMax as a whole, whether it answers or abstains.
 
     Args:
         teachers: the public number n of teachers, one vote each.
         classes: the public number k of classes.
         order: the Rényi order, above 1.
         sigma: standard deviation of the noise on each class.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma_threshold: σ1, standard deviation of the noise of the check.
         runner_up: return costs by top and runner-up.
 
@@ -97,11 +99,11 @@ def confident_gnmax(
     alpha, noise = _as_order(order), as_sigma(sigma)
     bar, check_noise = as_real(threshold, "threshold"), as_sigma(sigma_threshold, "sigma_threshold")
     if classes == 1:
-        raise ParameterError("with one class nothing is told: at least two are needed")
+        raise ParameterError("an envelope needs at least two classes")
     vote = float(tight.gnmax([alpha], noise, 1.0, classes)[0])
     ceiling = vote + float(tight.threshold([alpha], check_noise)[0])
     position = (np.arange(size.teachers + 2.0) - bar) / check_noise
-    return _presented(_envelope(size, alpha, noise, vote, ceiling, position), runner_up)
+    return _by_requested_axes(_envelope(size, alpha, noise, vote, ceiling, position), runner_up)
 
 
 def check(teachers: int, order: float, threshold: float, sigma: float) -> FloatArray:
@@ -110,7 +112,7 @@ def check(teachers: int, order: float, threshold: float, sigma: float) -> FloatA
     Args:
         teachers: the public number n of teachers, one vote each.
         order: the Rényi order, above 1.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma: standard deviation of the noise of the check.
     """
     tops = np.arange(Size.of(teachers, 2).teachers + 1)
@@ -118,11 +120,11 @@ def check(teachers: int, order: float, threshold: float, sigma: float) -> FloatA
 
 
 def shape(g: npt.ArrayLike, rate: float, offset: float = 0.0) -> FloatArray:
-    """Return the smallest function above g that changes slowly from each count to the next.
+    """Return the smallest function above g whose change from one count to the next is limited.
 
     With G the result, G + offset changes by at most a factor e^rate when a teacher changes its
-    vote. A sum of such values is what `sanitise.LogRelease` releases. Choose rate and offset
-    before seeing votes.
+    vote. `smooth.LogRelease` releases a sum of such values. Choose rate and offset before seeing
+    votes.
 
     Args:
         g: costs by top count, or by top and runner-up (NaN: does not occur).
@@ -130,7 +132,7 @@ def shape(g: npt.ArrayLike, rate: float, offset: float = 0.0) -> FloatArray:
         offset: above −min(g); large values make the limit absolute: rate · offset per vote.
 
     Returns:
-        Of the shape of g, with NaN where g has it.
+        The same shape as g, NaN where g is NaN.
     """
     costs = as_costs(g)
     slope, raised = as_positive(rate, "rate"), costs + as_real(offset, "offset")
@@ -149,12 +151,12 @@ def shape(g: npt.ArrayLike, rate: float, offset: float = 0.0) -> FloatArray:
 def _as_order(order: float) -> float:
     orders = as_orders(order)
     if orders.size != 1:
-        raise ParameterError("an envelope belongs to one order")
+        raise ParameterError("an envelope takes exactly one order")
     return float(orders[0])
 
 
 def _filled(size: Size, cost: float) -> FloatArray:
-    """Return one cost for every top and runner-up that occur."""
+    """Return a table with this cost for every possible top and runner-up."""
     g = np.full((size.teachers + 1, size.teachers // 2 + 1), np.nan)
     for top in size.tops:
         g[top, size.runners(top)] = cost
@@ -170,7 +172,7 @@ def _envelope(
     ceiling: float,
     position: FloatArray | None,
 ) -> FloatArray:
-    """Return the envelope by top and runner-up; NaN where no tally has them."""
+    """Return the envelope by top and runner-up; NaN for impossible pairs."""
     g = _filled(size, ceiling)
     bend = Bend(order, math.sqrt(2.0) / sigma)
     log_moment = 0.5 * order * bend.beta * bend.drift**2
@@ -182,8 +184,8 @@ def _envelope(
         runners = size.runners(top)
         worst = np.zeros(runners.size)
         for moves in tables.moves(top):
-            whole = np.where(moves.possible, _whole(bend, position, moves), 0.0)
-            # What overflowed has no bound; the ceiling takes its place.
+            whole = np.where(moves.possible, _check_and_argmax(bend, position, moves), 0.0)
+            # Overflow means that there is no bound: use the ceiling.
             whole[np.isnan(whole)] = np.inf
             worst = np.maximum(worst, whole.max(axis=0, initial=0.0))
         worst = worst * (1.0 + _RELATIVE) + _ABSOLUTE * most
@@ -191,8 +193,8 @@ def _envelope(
     return g
 
 
-def _whole(bend: Bend, position: FloatArray | None, moves: Moves) -> FloatArray:
-    """Return the excess of the whole mechanism: the check's, and the argmax's if it passes."""
+def _check_and_argmax(bend: Bend, position: FloatArray | None, moves: Moves) -> FloatArray:
+    """Return the excess of the whole mechanism: of the check, and of the argmax if it passes."""
     if position is None:
         return moves.excess
     first, second = position[moves.before], position[moves.after]
@@ -202,8 +204,8 @@ def _whole(bend: Bend, position: FloatArray | None, moves: Moves) -> FloatArray:
     return whole
 
 
-def _presented(g: FloatArray, runner_up: bool) -> FloatArray:
-    """Return the envelope as asked for."""
+def _by_requested_axes(g: FloatArray, runner_up: bool) -> FloatArray:
+    """Return the table by top and runner-up, or its maximum for each top."""
     if runner_up:
         return g
     occurs = ~np.isnan(g).all(axis=1)

@@ -1,4 +1,4 @@
-"""All moves of one vote from tallies with a given top and runner-up, with bounds on what they tell.
+"""All moves of one vote from tallies with a given top and runner-up, with bounds on their excess.
 
 A tally has a top class with t votes, a runner-up with r ≤ t, and the rest. A vote moves between
 the top and another class, or between two classes that are not the top. Each bound here holds for
@@ -16,20 +16,20 @@ from ballotine.errors import ParameterError
 from ballotine.privacy.envelope.tables import Bend, Weights, excess, grid
 from ballotine.types import BoolArray, FloatArray, IntArray
 
-# Gaps tabulated at once, which bounds the memory.
+# Gaps tabulated at once; bounds the memory.
 _ROWS = 64
 
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How many teachers and classes there are."""
+    """The numbers of teachers and classes."""
 
     teachers: int
     classes: int
 
     @classmethod
     def of(cls, teachers: int, classes: int) -> Size:
-        """Check both numbers."""
+        """Validate both numbers."""
         for value, name in ((teachers, "teachers"), (classes, "classes")):
             if value != int(value) or value < 1:
                 raise ParameterError(f"{name} must be a whole number of at least 1")
@@ -37,11 +37,11 @@ class Size:
 
     @property
     def tops(self) -> range:
-        """The largest counts that n votes on k classes can have."""
+        """The possible largest counts of n votes on k classes."""
         return range(-(-self.teachers // self.classes), self.teachers + 1)
 
     def runners(self, top: int) -> IntArray:
-        """The second largest counts that are possible beside this top."""
+        """Return the possible second largest counts, given this top."""
         rest = self.teachers - top
         return np.arange(-(-rest // (self.classes - 1)), min(top, rest) + 1)
 
@@ -54,7 +54,7 @@ class Moves:
         before: top count under the first law, shape (moves, 1) or a number.
         after: top count under the second.
         excess: upper bounds of the argmax's excess, shape (moves, runners) or (moves, 1).
-        possible: which of them belong to a tally.
+        possible: which of them occur in some tally.
     """
 
     before: int | IntArray
@@ -70,9 +70,9 @@ class MoveTables:
     A gap μ is at index μ + n + 2, a mean m of τ at index m + n.
 
     Attributes:
-        size: of the ensemble.
-        plain: excess by gap when nobody else can win.
-        worst: largest excess by gap, whoever else can win.
+        size: numbers of teachers and classes.
+        plain: excess by gap when no third class can win.
+        worst: largest excess by gap, whichever other classes can win.
         rival: by gap and mean, what one more class can add.
         losers: by gap and mean for the top class, the excess of a move between two others.
     """
@@ -85,7 +85,7 @@ class MoveTables:
 
     @classmethod
     def of(cls, size: Size, bend: Bend, ceiling: float) -> MoveTables:
-        """Tabulate; `ceiling` is the data-independent excess."""
+        """Compute the tables; `ceiling` is the data-independent excess."""
         n, unit = size.teachers, bend.drift / 2.0
         gaps = np.arange(-n - 2.0, n + 3.0) * unit
         nodes = grid(bend, 0.5 * n * unit, (0.5 * n + 2.0) * unit)
@@ -113,7 +113,7 @@ class MoveTables:
         lowered = np.maximum(top - 1, column + 1)
         yield Moves(top, lowered, forth, possible)
         yield Moves(lowered, top, back, possible)
-        # A third class may hold as many votes as the top, and the largest count then stays.
+        # A third class may hold as many votes as the top; the largest count then does not change.
         tied = possible & (2 * top + column <= self.size.teachers) & (runners == top)
         kept = np.maximum(top, column + 1)
         yield Moves(top, kept, forth, tied)
@@ -127,11 +127,11 @@ class MoveTables:
         yield Moves(top + 1, top, back, possible)
 
     def _others(self, top: int, least: int, runners: IntArray) -> tuple[IntArray, BoolArray]:
-        """Return counts of another class, and beside which runners-up they are possible."""
+        """Return counts of another class, and with which runners-up they are possible."""
         rest = self.size.teachers - top
         other = np.arange(least, min(top, rest) + 1)
         column = other[:, np.newaxis]
-        # What remains must fit into the other k − 2 classes, at most `runners` in each.
+        # The remaining votes must fit into the other k − 2 classes, at most `runners` in each.
         fits = rest - column <= (self.size.classes - 2) * runners
         return other, fits & (column <= runners)
 
@@ -143,7 +143,7 @@ class MoveTables:
         if rivals == 0:
             return np.broadcast_to(plain, (other.size, runners.size))
         rest = (n - top - other)[:, np.newaxis]
-        # What a rival with c votes adds; only c ≤ rest can be.
+        # What a rival with c votes adds; only c ≤ rest is possible.
         votes = np.arange(int(runners[-1]) + 1)
         means = 2 * np.minimum(votes, rest) - top - other[:, np.newaxis] + n
         adds = self.rival[row[:, np.newaxis], means]
@@ -160,7 +160,7 @@ class MoveTables:
         n = self.size.teachers
         reach = int(runners[-1])
         lead = np.arange(-reach, reach + 1)[:, np.newaxis]
-        # The excess falls as both counts sink below the top: take the largest that are possible.
+        # The excess falls as both counts decrease below the top: take the largest possible counts.
         both = np.minimum(2 * runners - np.abs(lead), n - top)
         both = both - (both - lead) % 2
         giver, taker = (both + lead) // 2, (both - lead) // 2
@@ -170,7 +170,7 @@ class MoveTables:
         back = self.losers[n + lead, means]
         yield Moves(top, top, forth, possible)
         yield Moves(top, top, back, possible)
-        # A taker that ties with the top becomes the new top.
+        # A receiving class that ties with the top becomes the new top.
         tied = possible & (runners == top) & (2 * top + 1 <= n)
         yield Moves(top, top + 1, forth, tied)
         yield Moves(top + 1, top, back, tied)
@@ -179,7 +179,7 @@ class MoveTables:
 def _averages(
     bend: Bend, gaps: FloatArray, nodes: FloatArray, ceiling: float, weights: Weights
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the rows of all four tables for these gaps."""
+    """Compute the rows of all four tables for these gaps."""
     plain, table = excess(bend, gaps, nodes, ceiling)
     falling = np.maximum.accumulate(table[:, ::-1], axis=1)[:, ::-1]
     above = np.maximum(table - plain[:, np.newaxis], 0.0)

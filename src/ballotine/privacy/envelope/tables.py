@@ -1,4 +1,4 @@
-"""What one moved vote tells about two noisy counts, tabulated and averaged from above.
+"""The excess of one moved vote between two noisy counts: tabulated, and averaged from above.
 
 A vote moves between two classes whose counts differ by a *gap* μ. Given everything else the answer
 is a function of three cells (−∞, −τ], (−τ, τ), [τ, ∞) of the difference Δ ~ N(μ, 2σ²), which the
@@ -10,8 +10,8 @@ gradient times the second derivatives of the masses; that gives a K with h″ �
 grid, and h lies below its chord plus K w²/8. Chords are averaged exactly, with the expectations of
 the hat functions as weights. Proof: docs/proofs/envelope.md.
 
-Lengths are in standard deviations σ√2 of Δ; `drift` is the shift of Δ in them. Where a table
-entry has no finite value the data-independent excess stands in, so warnings are off.
+Lengths are in standard deviations σ√2 of Δ; `drift` is the shift of Δ in these units. Table
+entries without a finite value are replaced by the data-independent excess, so warnings are off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ballotine.types import FloatArray
 
 # Beyond this many standard deviations a Gaussian's mass (1e-19) is left to the last node.
 _REACH = 9.0
-_MOST_NODES, _COARSEST = 8192, 0.005
+_MAX_NODES, _COARSEST = 8192, 0.005
 _MODERATE = 30.0
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 # The deviation of τ = 2X − (X_i + X_j), a Gaussian of variance 6σ², in units of σ√2.
@@ -35,14 +35,14 @@ SPREAD = math.sqrt(3.0)
 
 @dataclass(frozen=True, slots=True)
 class Bend:
-    """The order and the shift of Δ: what every excess here depends on."""
+    """The order and the shift of Δ, on which every excess depends."""
 
     order: float
     drift: float
 
     @property
     def beta(self) -> float:
-        """The order less 1."""
+        """The order minus 1."""
         return self.order - 1.0
 
 
@@ -59,11 +59,11 @@ class _Cells:
 
     @classmethod
     def of(cls, bend: Bend, gaps: FloatArray, nodes: FloatArray) -> _Cells:
-        """Return the cells for gaps one vote apart: two rows on is the law after the move."""
+        """Return the cells for gaps one vote apart: the law after the move is two rows further."""
         further = gaps[-1] + bend.drift * np.array([0.5, 1.0])
         centres = np.concatenate((gaps, further))[:, np.newaxis]
         left, right = log_ndtr(-nodes - centres), log_ndtr(centres - nodes)
-        # The middle is what the nearer of its ends cuts off, less what the farther one does.
+        # The middle mass is the tail beyond its nearer end minus the tail beyond the farther one.
         near, far = log_ndtr(nodes - np.abs(centres)), np.minimum(left, right)
         middle = near + np.log1p(-np.exp(far - near))
         return cls(_moved(left), _moved(middle), _moved(right))
@@ -74,10 +74,10 @@ def _moved(log_mass: FloatArray) -> _Laws:
 
 
 def share(bend: Bend, log_p: FloatArray, log_q: FloatArray) -> FloatArray:
-    """Return p^α q^(1−α) − α p + β q ≥ 0, which adds up to the excess over all outcomes."""
+    """Return p^α q^(1−α) − α p + β q ≥ 0; its sum over all outcomes is the excess."""
     ratio = log_p - log_q
     growth = bend.beta * ratio
-    # Near 0 nothing cancels in the first form; far out nothing overflows in the second.
+    # The first form does not cancel near 0; the second does not overflow far out.
     near = np.exp(log_p) * (np.expm1(growth) + bend.beta * np.expm1(-ratio))
     far = np.exp(log_p + growth) - bend.order * np.exp(log_p) + bend.beta * np.exp(log_q)
     plain = np.abs(growth) <= _MODERATE
@@ -91,7 +91,7 @@ def grid(bend: Bend, widest_mean: float, widest_gap: float) -> FloatArray:
         widest_gap + _REACH + 2.0 * bend.order * bend.drift,
     )
     step = min(_COARSEST, 0.1 / (bend.order * bend.drift))
-    return np.linspace(0.0, reach, min(math.ceil(reach / step), _MOST_NODES) + 1)
+    return np.linspace(0.0, reach, min(math.ceil(reach / step), _MAX_NODES) + 1)
 
 
 @np.errstate(all="ignore")
@@ -104,10 +104,10 @@ def excess(
         bend: order and shift.
         gaps: μ, shape (g,), rising by one vote, which is half the shift.
         nodes: cuts τ from 0 on, equally spaced, shape (m,).
-        ceiling: the data-independent excess, above which none can be.
+        ceiling: the data-independent excess, an upper bound of every excess.
 
     Returns:
-        Shapes (g,) and (g, m). The table's last column holds for every cut from there on.
+        Shapes (g,) and (g, m). The table's last column also bounds every larger cut.
     """
     cells = _Cells.of(bend, gaps, nodes)
     table = share(bend, *cells.left) + share(bend, *cells.right)
@@ -119,7 +119,7 @@ def excess(
     table[:, -1] = np.fmin(np.maximum(beyond, table[:, -1]), ceiling)
     step = float(nodes[1] - nodes[0])
     sag = _concavity(bend, gaps, nodes, cells) * (step * step / 8.0)
-    # No excess is above the ceiling; this also replaces what overflowed.
+    # No excess is above the ceiling; this also replaces overflowed entries.
     sag = np.fmin(sag, np.maximum(ceiling - np.minimum(table[:, 1:], table[:, :-1]), 0.0))
     table[:, 1:-1] += np.maximum(sag[:, 1:], sag[:, :-1])
     table[:, 0] += sag[:, 0]
@@ -128,7 +128,7 @@ def excess(
 
 
 def _resolved_tails(bend: Bend, gaps: FloatArray, cut: float, cells: _Cells) -> FloatArray:
-    """Return the share of both tails beyond the cut if Δ itself were told there."""
+    """Return the share of both tails beyond the cut if Δ itself were released there."""
     tilted = gaps - bend.beta * bend.drift
     log_full = 0.5 * bend.order * bend.beta * bend.drift**2
     tails = np.exp(log_full + np.logaddexp(log_ndtr(-cut - tilted), log_ndtr(tilted - cut)))

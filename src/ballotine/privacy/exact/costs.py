@@ -1,16 +1,16 @@
-"""Exact costs: the Rényi divergence of what is released, not a bound on it.
+"""Exact costs: the Rényi divergence of the released answer itself, not a bound on it.
 
-A noisy argmax over k classes has k outcomes, and each probability is a one-dimensional integral. So
-the divergence between a tally and a neighbour is computed, in both directions, for *every*
-neighbour: one teacher of weight s (the `sensitivity`) leaves a class that holds at least s for
-another one. The largest of these is the data-dependent cost of the query.
+A noisy argmax over k classes has k outcomes, and each probability is a one-dimensional integral.
+The divergence between a tally and a neighbour is therefore computed, in both directions, for
+*every* neighbour: one teacher of weight s (the `sensitivity`) moves from a class that holds at
+least s to another one. The largest of these is the data-dependent cost of the query.
 
 Results are upper bounds, at most true · (1 + 1e-9) + 1e-11: the quadrature's error is proven in
 `laws`, its propagation in `divergence`.
 
-What these numbers are for: they depend on private tallies, so they are private themselves. They
-may be summed over queries that were fixed before any answer was seen; for queries chosen in the
-light of earlier answers only data-independent costs compose.
+The costs depend on private tallies, so they are private themselves. They may be summed over
+queries that were fixed before any answer was seen; for queries chosen after seeing earlier
+answers only data-independent costs compose.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _LAW_TOLERANCE = 1e-9
 def gnmax_law(counts: npt.ArrayLike, sigma: float) -> FloatArray:
     """Return the log-probability that each class wins argmax(counts + N(0, σ²)).
 
-    Each probability has a relative error below 1e-9, however small it is (as long as its logarithm,
-    a float64, can express that: down to about e^-1000000).
+    Each probability has a relative error below 1e-9, however small it is (down to about
+    e^-1000000, where float64 logarithms become too coarse).
 
     Args:
-        counts: tallies, shape (queries, classes); fractional counts are fine.
+        counts: tallies, shape (queries, classes); counts may be fractional.
         sigma: standard deviation of the noise on each class.
 
     Returns:
@@ -72,12 +72,12 @@ def gnmax(
     """Return the exact two-sided cost of GNMax on each tally.
 
     Args:
-        counts: tallies, shape (queries, classes); fractional counts are fine.
+        counts: tallies, shape (queries, classes); counts may be fractional.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on each class.
         sensitivity: the weight of one teacher.
         teachers: how many teachers saw one record; each may change its vote independently.
-        total: return the sum over queries without keeping the summands.
+        total: return the sum over the queries instead of one cost per query.
 
     Returns:
         Shape (queries, m), or (m,) for the total.
@@ -109,14 +109,14 @@ def confident_gnmax(
     answer needs to be known.
 
     Args:
-        counts: tallies, shape (queries, classes); fractional counts are fine.
+        counts: tallies, shape (queries, classes); counts may be fractional.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on each class.
-        threshold: T, what the noisy largest count must reach.
+        threshold: T, the threshold for the noisy largest count.
         sigma_threshold: σ1, standard deviation of the noise of the check.
         sensitivity: the weight of one teacher.
         teachers: how many teachers saw one record; each may change its vote independently.
-        total: return the sum over queries without keeping the summands.
+        total: return the sum over the queries instead of one cost per query.
 
     Returns:
         Shape (queries, m), or (m,) for the total.
@@ -146,7 +146,7 @@ def threshold(
 
     Args:
         top: the largest count of each query, shape (queries,).
-        threshold: T, what the noisy count must reach.
+        threshold: T, the threshold for the noisy count.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise.
         sensitivity: how far one record can move the largest count.
@@ -178,7 +178,7 @@ def cost_of_laws(log_p: npt.ArrayLike, log_q: npt.ArrayLike, orders: npt.ArrayLi
     """
     before, after = _as_log_law(log_p), _as_log_law(log_q)
     if before.shape != after.shape:
-        raise DataError("two laws can be compared only on the same outcomes")
+        raise DataError("log_p and log_q must have the same shape (queries, outcomes)")
     never, never_after = before == -np.inf, after == -np.inf
     ratio = np.zeros_like(before)
     np.subtract(after, before, out=ratio, where=~(never | never_after))
@@ -189,7 +189,7 @@ def cost_of_laws(log_p: npt.ArrayLike, log_q: npt.ArrayLike, orders: npt.ArrayLi
 
 
 def _checked(bar: float, noise: float) -> Check:
-    """Return what prepends the outcome "abstain" to pairs of laws of GNMax."""
+    """Return a function that prepends the outcome "abstain" to pairs of laws of GNMax."""
 
     def extend(tops: FloatArray, neighbours: Neighbours) -> Pairs:
         pairs = neighbours.pairs
@@ -236,8 +236,8 @@ def _pricing(
 def _check_range(counts: FloatArray, sigma: float, weight: float) -> None:
     if max(float(counts.max()), weight) > _WIDEST * sigma:
         raise ParameterError(
-            "sigma is too small against the counts: double precision cannot tell how unlikely "
-            "the other classes are"
+            "sigma is too small relative to the counts: the probabilities of the other classes "
+            "exceed the range of double precision"
         )
 
 
@@ -251,5 +251,5 @@ def _as_log_law(values: npt.ArrayLike) -> FloatArray:
     if not np.all(law <= _LAW_TOLERANCE) or not np.allclose(
         np.exp(law).sum(axis=1), 1.0, rtol=0.0, atol=_LAW_TOLERANCE
     ):
-        raise DataError("every row of log-probabilities must be a law: probabilities that add to 1")
+        raise DataError("the probabilities in every row of log-probabilities must add up to 1")
     return law

@@ -8,7 +8,7 @@ are almost equal, and neither law needs to sum to 1 to the last digit.
 Error. If every d is known to ±δ, D moves by at most Σ δ p |e^d − e^{−βd}| / (1 + S) to first
 order, which is never above 2 max δ; by f'² ≤ 2 f sup f'' and Cauchy–Schwarz it is also at most
 2 δ √(α D). Twice that is added, together with the second order (α δ²) and a relative 1e-11 for the
-errors of p itself and of the last operations: an upper bound results.
+errors of p itself and of the last operations, which makes the result an upper bound.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ import numpy as np
 from ballotine.types import BoolArray, FloatArray
 
 NEVER = -1e300
-"""Logarithm of a probability that is zero, kept finite so that no 0 · ∞ arises."""
+"""Stands for the logarithm of a zero probability; finite, so that no 0 · ∞ arises."""
 
 _LOG_ERROR = 2e-13
 _LOG_ERROR_GROWTH = 2e-15
 _RELATIVE_ERROR = 1e-11
-# The doubling chain squares once more than it needs to, which must not overflow either.
+# The doubling chain squares once more than needed; that must not overflow either.
 _LARGEST_EXPONENT = 350.0
 _EPSILON = float(np.finfo(np.float64).eps)
 
@@ -54,7 +54,7 @@ class Laws:
         growth = mass * np.expm1(np.minimum(log_ratio, 1.0))
         after = mass + growth
         log_after = log_p + log_ratio
-        # Far apart, sums and differences lose what logarithms keep.
+        # For laws that are far apart, sums and differences lose precision that logarithms keep.
         apart = np.abs(log_ratio) > 1.0
         after[apart] = np.exp(log_after[apart])
         growth[apart] = after[apart] - mass[apart]
@@ -66,7 +66,7 @@ class Laws:
         )
 
     def take(self, chosen: BoolArray) -> Laws:
-        """Return some of the pairs."""
+        """Return the chosen pairs."""
         return Laws(
             self.log_p[:, chosen],
             self.log_ratio[:, chosen],
@@ -96,7 +96,7 @@ Form = Callable[[Laws, FloatArray], FloatArray]
 
 
 def bounds(laws: Laws, orders: FloatArray) -> FloatArray:
-    """Return upper bounds on D_α(p‖q), shape (n, m), for orders that rise."""
+    """Return upper bounds on D_α(p‖q), shape (n, m), for ascending orders."""
     return _joined(_plain, laws, orders)
 
 
@@ -106,7 +106,7 @@ def chained_bounds(laws: Laws, orders: FloatArray, chains: int) -> FloatArray:
 
 
 def _joined(near: Form, laws: Laws, orders: FloatArray) -> FloatArray:
-    """Use the accurate forms as long as no exponential can overflow, then the scaled one."""
+    """Use the accurate forms where no exponential can overflow, and the scaled one elsewhere."""
     spread = float(np.abs(laws.log_ratio).max(initial=0.0))
     cut = int(np.count_nonzero((orders - 1.0) * spread <= _LARGEST_EXPONENT))
     forms = ((near, orders[:cut]), (_scaled, orders[cut:]))
@@ -130,11 +130,11 @@ def _plain(laws: Laws, orders: FloatArray) -> FloatArray:
         errors += change
     np.maximum(sums, 0.0, out=sums)
     errors /= 1.0 + sums
-    return _raised(np.log1p(sums) / betas, errors, orders)
+    return _with_error_margin(np.log1p(sums) / betas, errors, orders)
 
 
 def _scaled(laws: Laws, orders: FloatArray) -> FloatArray:
-    """Sum p e^{−βd} relative to its largest term; exact enough because β is not small here."""
+    """Sum p e^{−βd} relative to its largest term; accurate enough because β is not small here."""
     betas = orders - 1.0
     doubt = laws.log_error()
     outcomes, pairs = laws.mass.shape
@@ -151,16 +151,16 @@ def _scaled(laws: Laws, orders: FloatArray) -> FloatArray:
         exponents -= peaks
         np.exp(exponents, out=exponents)
         sums += exponents
-        # The sum does not cancel, so neither do its errors: each term brings its own in full.
+        # Neither the sum nor its errors cancel: every term contributes its full error.
         exponents *= doubt[outcome][:, np.newaxis]
         errors += exponents
     errors /= sums
     errors += _EPSILON * (outcomes + 4) / betas
-    return _raised(np.maximum(peaks + np.log(sums), 0.0) / betas, errors, orders)
+    return _with_error_margin(np.maximum(peaks + np.log(sums), 0.0) / betas, errors, orders)
 
 
-def _raised(costs: FloatArray, errors: FloatArray, orders: FloatArray) -> FloatArray:
-    """Add what the errors of the laws, to first and second order, and of rounding can hide."""
+def _with_error_margin(costs: FloatArray, errors: FloatArray, orders: FloatArray) -> FloatArray:
+    """Add the effect of errors in the laws, to first and second order, and of rounding."""
     raised: FloatArray = costs * (1.0 + _RELATIVE_ERROR) + 2.0 * errors + _LOG_ERROR**2 * orders
     return raised
 
@@ -179,7 +179,7 @@ def _chained(laws: Laws, orders: FloatArray, chains: int) -> FloatArray:
                 np.add(change, 2.0, out=term)
                 change *= term
     np.maximum(sums, 0.0, out=sums)
-    # log(1 + S) ≤ S (6 + S)/(6 + 4 S), within 1 % up to S = 1, at a fraction of its price.
+    # log(1 + S) ≤ S (6 + S)/(6 + 4 S): within 1 % up to S = 1, and much cheaper to compute.
     costs = sums * (6.0 + sums) / (6.0 + 4.0 * sums)
     np.log1p(sums, out=costs, where=sums > 1.0)
     costs /= betas[:, np.newaxis]

@@ -81,7 +81,7 @@ def log_ndtr_change(x: FloatArray, shift: float | FloatArray) -> FloatArray:
     """Return log Φ(x + shift) − log Φ(x) without cancellation in the lower tail."""
     moved = x + shift
     tail = np.maximum(x, moved) < 0.0
-    # In the tail both are φ times a slowly varying factor, and log φ changes by a product.
+    # In the tail both are φ times a slowly varying factor; log φ changes by −shift (x + shift/2).
     scaled = erfcx(np.where(tail, -moved, 0.0) * _SQRT_HALF) / erfcx(
         np.where(tail, -x, 0.0) * _SQRT_HALF
     )
@@ -113,7 +113,7 @@ def log_law_of_levels(tallies: Levels, sigma: float) -> FloatArray:
     """Return the log-probability of one class of each level, shape (n, g)."""
     gaps = (tallies.counts[:, :1] - tallies.counts) / sigma
     result = np.empty_like(gaps)
-    # Rows of similar width share a grid, so that the widest does not burden all.
+    # Rows of similar width share a grid, so that the widest row does not slow down all others.
     ranks = np.argsort(gaps[:, -1], kind="stable")
     nodes = node_count(gaps[ranks, -1], tallies.classes, 0.0)
     window = 2 * _half_window(tallies.classes) + 1
@@ -143,7 +143,7 @@ def _on_one_grid(gaps: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def _in_windows(gaps: FloatArray, sizes: FloatArray) -> FloatArray:
-    """Integrate each class around its own mode: for noise far below the spread of the counts."""
+    """Integrate each class around its own mode; for noise far below the spread of the counts."""
     classes = int(sizes[0].sum())
     step, half = step_for(classes), _half_window(classes)
     centres = _modes(gaps, sizes)

@@ -1,4 +1,4 @@
-"""The ways in which several teachers may change their votes at once."""
+"""Enumerate the ways in which several teachers may change their votes at once."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ import numpy as np
 from ballotine.errors import ParameterError
 from ballotine.types import IntArray
 
-MOST_MOVES = 10_000
-"""More moves than this are not enumerated: the cost of one tally would take seconds."""
+MAX_MOVES = 10_000
+"""More moves than this are not enumerated: pricing one tally would take seconds."""
 
 
 @lru_cache(maxsize=16)
 def split_moves(classes: int, teachers: int) -> IntArray:
     """Return what each class gains when up to `teachers` teachers move, shape (moves, classes).
 
-    Teachers that meet in the middle cancel, so gains and losses fall on different classes.
+    A class that both loses and gains only counts with its net change, so gains and losses are on
+    different classes.
 
     Raises:
-        ParameterError: when there are more than `MOST_MOVES`.
+        ParameterError: when there are more than `MAX_MOVES`.
     """
-    if move_count(classes, teachers) > MOST_MOVES:
+    if move_count(classes, teachers) > MAX_MOVES:
         raise ParameterError(
             f"{teachers} teachers can move between {classes} classes in too many ways to "
             "enumerate; use published.gnmax with sensitivity = teachers × weight (u²α/σ²) instead"
@@ -44,7 +45,7 @@ def split_moves(classes: int, teachers: int) -> IntArray:
 
 
 def move_count(classes: int, teachers: int) -> int:
-    """Return the number of rows of `split_moves`, without making them.
+    """Return the number of rows of `split_moves` without enumerating them.
 
     With t teachers moving, j classes lose (choose them, and how t splits into j positive parts)
     and the others gain (how t splits into classes − j parts that may be zero).

@@ -3,7 +3,7 @@
 *On one grid* (the common case): moving a teacher of weight s from level a to level b multiplies the
 integrand of every other class by Φ(x+g_a+s)/Φ(x+g_a) · Φ(x+g_b−s)/Φ(x+g_b), and that of the two
 classes themselves by the same ratios of φ. So with a table of four ratios per level all neighbours
-of a tally are a few small matrix products, on the nodes that serve the tally itself.
+of a tally follow from a few small matrix products on the tally's own nodes.
 
 *One by one* (split moves of several teachers, or weights and gaps so many standard deviations wide
 that these ratios leave the range of floating point): each neighbour is a tally of its own.
@@ -19,7 +19,6 @@ from scipy.special import log_ndtr
 from ballotine.privacy.exact.divergence import NEVER
 from ballotine.privacy.exact.laws import (
     Grid,
-    grid_for,
     log_law,
     log_ndtr_change,
     log_pdf,
@@ -32,8 +31,8 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 
 _HOLDS = 1.0 - 1e-9
 _LARGEST_LOG_RATIO = 200.0
-_MOST_NODES = 6000
-# Beyond this a BLAS starts threads of its own, which get in the way of ours.
+_MAX_NODES = 6000
+# With larger products the BLAS library starts threads of its own, which compete with ours.
 _SMALL_PRODUCT = 200_000
 
 
@@ -49,17 +48,17 @@ class Neighbours:
 
 
 def holders(counts: FloatArray, weight: float | FloatArray) -> BoolArray:
-    """Return which counts contain a teacher of this weight (sums of weights may be rounded)."""
+    """Return which counts contain a teacher of this weight, tolerating rounded sums of weights."""
     held: BoolArray = counts >= weight * _HOLDS
     return held
 
 
 def fits_one_grid(tallies: Levels, sigma: float, weight: float) -> BoolArray:
-    """Return for which tallies the ratio tables stay in range, shape (n,)."""
+    """Return for which tallies the ratio tables stay within floating-point range, shape (n,)."""
     shift = weight / sigma
     gaps = (tallies.counts[:, 0] - tallies.counts[:, -1]) / sigma
     nodes = node_count(gaps, tallies.classes, shift)
-    fits: BoolArray = (nodes <= _MOST_NODES) & (
+    fits: BoolArray = (nodes <= _MAX_NODES) & (
         shift * (gaps / 2.0 + 20.0 + 2.0 * shift) <= _LARGEST_LOG_RATIO
     )
     return fits
@@ -79,9 +78,8 @@ class LawTables:
     winner_gains: FloatArray
 
     @classmethod
-    def build(cls, gaps: FloatArray, classes: int, shift: float) -> LawTables:
-        """Tabulate for sorted distinct gaps (in standard deviations)."""
-        grid = grid_for(gaps, classes, shift)
+    def build(cls, gaps: FloatArray, grid: Grid, shift: float) -> LawTables:
+        """Compute the tables for sorted distinct gaps (in standard deviations)."""
         x = grid.nodes + gaps[:, np.newaxis]
         log_cdf = log_ndtr(x)
         return cls(
@@ -109,16 +107,43 @@ def on_one_grid(
         losing: the levels that the teacher may leave.
     """
     counts, sizes = tallies.counts, tallies.sizes
-    n, g = counts.shape
     where = np.searchsorted(tables.gaps, gaps)
+    log_p, integrands = _integrals(tables, where, sizes)
+    after = _after_moves(tables, where, integrands, losing)
+    rows, losers, gainers = np.nonzero(possible_moves(counts, sizes, weight)[:, losing])
+    log_ratio = np.log(after[rows, :, losers, gainers].T)
+    losers += losing.start
+    pairs = _paired(log_p, log_ratio, sizes, rows, losers, gainers)
+    return Neighbours(pairs, _new_tops(counts, sizes, weight, rows, losers, gainers))
+
+
+def possible_moves(counts: FloatArray, sizes: FloatArray, weight: float) -> BoolArray:
+    """Return from which level to which a vote can move, shape (n, g, g).
+
+    Within a level a vote moves between two different classes.
+    """
+    others: BoolArray = ~np.eye(counts.shape[1], dtype=np.bool_) | (sizes[:, :, np.newaxis] > 1.0)
+    return holders(counts, weight)[:, :, np.newaxis] & others
+
+
+def _integrals(
+    tables: LawTables, where: IntArray, sizes: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return log-probabilities by level, and the integrands normalised to sum 1."""
     everyone = np.einsum("ng,ngx->nx", sizes, tables.log_cdf[where])
     logs = tables.log_ratio[where] + everyone[:, np.newaxis, :]
     peaks = logs.max(axis=2)
     integrands = np.exp(logs - peaks[:, :, np.newaxis])
     masses = integrands.sum(axis=2)
     integrands /= masses[:, :, np.newaxis]
-    log_p = np.log(tables.grid.step * masses) + peaks
+    return np.log(tables.grid.step * masses) + peaks, integrands
 
+
+def _after_moves(
+    tables: LawTables, where: IntArray, integrands: FloatArray, losing: slice
+) -> FloatArray:
+    """Return the ratios q/p of all outcomes, shape (n, g + 2, losing levels, gaining levels)."""
+    n, g = where.shape
     loses = tables.rival_loses[where[:, losing]]
     gains = tables.rival_gains[where].transpose(0, 2, 1)
     # Outcomes: one class of each level that stays, the one that loses, the one that gains.
@@ -132,16 +157,7 @@ def on_one_grid(
         np.matmul(factors, gains[:, np.newaxis], out=after[:, :-1])
     won = (tables.winner_gains[where] * integrands).transpose(0, 2, 1)
     np.matmul(loses, won, out=after[:, -1])
-
-    # Within a level a vote moves between two different classes.
-    possible = holders(counts, weight)[:, :, np.newaxis] & (
-        ~np.eye(g, dtype=np.bool_) | (sizes[:, :, np.newaxis] > 1.0)
-    )
-    rows, losers, gainers = np.nonzero(possible[:, losing])
-    log_ratio = np.log(after[rows, :, losers, gainers].T)
-    losers += losing.start
-    pairs = _paired(log_p, log_ratio, sizes, rows, losers, gainers)
-    return Neighbours(pairs, _new_tops(counts, sizes, weight, rows, losers, gainers))
+    return after
 
 
 def _paired(
@@ -182,13 +198,13 @@ def _new_tops(
 
 
 def one_by_one(rows: FloatArray, sigma: float, weight: float, teachers: int) -> Neighbours:
-    """Return all moves of up to so many teachers of the given weight.
+    """Return all moves of up to `teachers` teachers of the given weight.
 
     Args:
-        rows: tallies, counts falling from left to right, shape (n, classes).
+        rows: tallies with counts in descending order, shape (n, classes).
         sigma: standard deviation of the noise.
         weight: the weight of each teacher.
-        teachers: how many teachers may move, each independently.
+        teachers: the number of teachers that may move, each independently.
     """
     counts, owners = [], []
     for number, (row, ranks) in enumerate(zip(rows, level_of_class(rows), strict=True)):

@@ -1,4 +1,4 @@
-"""Prices tallies in chunks: equal ones once, in threads, in bounded memory."""
+"""Price tallies in chunks: each distinct tally once, in threads, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from ballotine.errors import DataError
-from ballotine.privacy.exact.laws import node_count
+from ballotine.privacy.exact.laws import grid_for, node_count
 from ballotine.privacy.exact.moves import move_count
 from ballotine.privacy.exact.neighbours import (
     LawTables,
@@ -26,7 +26,7 @@ from ballotine.privacy.exact.tallies import Levels, distinct, levels
 from ballotine.types import FloatArray, IntArray
 
 Check = Callable[[FloatArray, Neighbours], Pairs]
-"""Adds the outcomes of a check, given the largest counts, to the laws of an argmax."""
+"""Adds the outcomes of a check to the laws of an argmax, given the largest counts."""
 
 Job = Callable[[], tuple[IntArray, FloatArray]]
 """Returns rows and their costs (or the costs of some of their neighbours)."""
@@ -35,7 +35,7 @@ _BLOCK = 1 << 17
 _CELLS = 1 << 17
 _SHARED_TABLE = 4096
 _NEIGHBOURS = 2000
-_MOST_WORKERS = 4
+_MAX_WORKERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class Pricing:
         orders: Rényi orders, shape (m,).
         sigma: standard deviation of the noise on each class.
         weight: the weight of one teacher.
-        teachers: how many teachers may move at once.
-        check: what the mechanism does before it answers, if anything.
+        teachers: the number of teachers that may move at once.
+        check: the check that precedes the answer, if any.
     """
 
     counts: FloatArray
@@ -105,7 +105,7 @@ class Pricing:
             return
         gaps = np.unique(np.concatenate([self._gaps(tallies).ravel() for tallies in groups]))
         classes = groups[0].classes
-        # Whole votes make few distinct gaps, which all chunks share; weights make many.
+        # Whole votes have few distinct gaps, which all chunks share; weighted votes have many.
         tables = self._tables(gaps, classes) if gaps.size <= _SHARED_TABLE else None
         nodes = node_count(gaps[-1:], classes, self.weight / self.sigma).item()
         for tallies in groups:
@@ -131,7 +131,8 @@ class Pricing:
         return gaps
 
     def _tables(self, gaps: FloatArray, classes: int) -> LawTables:
-        return LawTables.build(gaps, classes, self.weight / self.sigma)
+        shift = self.weight / self.sigma
+        return LawTables.build(gaps, grid_for(gaps, classes, shift), shift)
 
     def _price_near(
         self, tallies: Levels, tables: LawTables | None, losing: slice
@@ -152,8 +153,8 @@ class Pricing:
 
 
 def _run(jobs: list[Job]) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Run jobs, in threads when there are several: NumPy computes without holding the lock."""
-    workers = min(_MOST_WORKERS, os.cpu_count() or 1, len(jobs))
+    """Run jobs, in threads when there are several: NumPy releases the interpreter lock."""
+    workers = min(_MAX_WORKERS, os.cpu_count() or 1, len(jobs))
     if workers < 2:
         yield from (job() for job in jobs)
         return

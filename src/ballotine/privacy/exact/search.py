@@ -2,8 +2,8 @@
 
 β D_{1+β} is convex in β and 0 at β = 0, so between two anchors it lies below its chord, and D
 itself never falls. Pairs that are worst at some anchor are priced at all orders; of the others only
-those whose ceilings rise above that, first on coarse anchors and then on fine ones. Ceilings are
-upper bounds as well, so nothing is lost.
+those whose ceilings exceed that, first on coarse anchors and then on fine ones. Ceilings are upper
+bounds as well, so no pair that could be the worst is skipped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Pairs:
     """Pairs of laws on the same outcomes: a tally's and a neighbour's.
 
     Attributes:
-        rows: the tally each pair belongs to, never falling, shape (pairs,).
+        rows: the tally each pair belongs to, in ascending order, shape (pairs,).
         log_p: log-probabilities under the tally, shape (outcomes, pairs); outcomes with the same
             ratio may be merged into one.
         log_ratio: log(q/p), q the neighbour's law, shape (outcomes, pairs).
@@ -41,8 +41,8 @@ def worst_costs(pairs: Pairs, rows: int, orders: FloatArray) -> FloatArray:
     """Return the largest divergence of each tally over its pairs, in both directions.
 
     Args:
-        pairs: any number of pairs per tally; a tally without one costs nothing.
-        rows: how many tallies there are.
+        pairs: any number of pairs per tally; a tally without pairs costs nothing.
+        rows: the number of tallies.
         orders: Rényi orders, shape (m,).
 
     Returns:
@@ -55,7 +55,7 @@ def worst_costs(pairs: Pairs, rows: int, orders: FloatArray) -> FloatArray:
     owners = np.repeat(np.arange(starts.size), np.diff(starts, append=pairs.rows.size) * 2)
     ranks = np.argsort(orders, kind="stable")
     worst = _worst(Laws.both_ways(pairs.log_p, pairs.log_ratio), owners, orders[ranks])
-    # Divergence does not fall with the order; its upper bounds, raised by rounding, might.
+    # Divergence does not fall with the order; its upper bounds, which include rounding, might.
     np.maximum.accumulate(worst, axis=1, out=worst)
     sorted_back = np.empty_like(worst)
     sorted_back[:, ranks] = worst
@@ -85,7 +85,7 @@ def _worst(laws: Laws, owners: IntArray, orders: FloatArray) -> FloatArray:
 
 
 def _largest(values: FloatArray, owners: IntArray) -> FloatArray:
-    """Return the largest row of each owner that is present; owners never fall."""
+    """Return the largest row of each owner that is present; owners are in ascending order."""
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     largest: FloatArray = np.maximum.reduceat(values, starts, axis=0)
     return largest
@@ -104,14 +104,14 @@ def _may_exceed(
     """Return which pairs may exceed the best of their owner at some order.
 
     Args:
-        best: what is reached already, shape (owners, m).
+        best: the largest bounds found so far, shape (owners, m).
         rates: upper bounds at the anchors, shape (n, anchors).
         owners: of each pair, shape (n,).
         anchors: rising, up to the largest order.
         orders: rising, shape (m,).
     """
     right = np.minimum(np.searchsorted(anchors, orders), anchors.size - 1)
-    # A first, cheaper sieve: up to the next anchor, D stays below its value there.
+    # A first, cheaper filter: up to the next anchor, D is at most its value there.
     used, starts = np.unique(right, return_index=True)
     lowest = np.minimum.reduceat(best, starts, axis=1)
     hopeful: BoolArray = np.any(rates[:, used] > lowest[owners], axis=1)

@@ -1,4 +1,4 @@
-"""Equal work once: tallies that cost the same, and classes that hold the same count.
+"""Deduplication: tallies that cost the same, and classes that hold the same count.
 
 Exact costs do not change when classes are renamed, so tallies are sorted and only the distinct
 ones are priced. Inside a tally, classes with equal counts win equally often, so each distinct
@@ -31,11 +31,11 @@ class Levels:
 
     @property
     def classes(self) -> int:
-        """The number of classes, the same for every row."""
+        """The number of classes, which is the same for every row."""
         return int(self.sizes[0].sum())
 
     def take(self, chosen: slice | IntArray) -> Levels:
-        """Return some of the rows."""
+        """Return the chosen rows."""
         return Levels(self.index[chosen], self.counts[chosen], self.sizes[chosen])
 
 
@@ -63,7 +63,7 @@ def levels(rows: FloatArray) -> Iterator[Levels]:
     """Split sorted tallies by their number of distinct counts.
 
     Args:
-        rows: tallies whose counts fall from left to right, shape (rows, classes).
+        rows: tallies with counts in descending order, shape (rows, classes).
 
     Yields:
         The levels of all rows with one, two, … distinct counts.

@@ -5,12 +5,12 @@ min(1, τ/a) (l1) at each of them. When one ballot is replaced, a label that onl
 names moves by s_a (or s_b), a label that both name by |s_a − s_b|.
 
 **Disjoint ballots are worst.** Let a label that moves by d cost g(d) ≥ 0, where g does not fall
-with d and g(0) = 0. While two ballots share a label, strike it from the one with the smaller
-value there: that label then moves further, no other changes. The ballot holds no more per label
-than before, so it stays below the clipped ballot on its remaining labels. So the largest sum of
-g is attained by disjoint ballots: it is the maximum over a + b ≤ k of a g(s_a) + b g(s_b).
+with d and g(0) = 0. While two ballots share a label, remove it from the one with the smaller
+value there: that label then moves further, and no other changes. The ballot holds no more per
+label than before, so it stays below the clipped ballot on its remaining labels. So the largest sum
+of g is attained by disjoint ballots: it is the maximum over a + b ≤ k of a g(s_a) + b g(s_b).
 
-Proof in full: docs/proofs/clipped-ballots.md.
+Full proof: docs/proofs/clipped-ballots.md.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from ballotine.privacy._validate import as_positive
 from ballotine.types import FloatArray
 
 Norm: TypeAlias = Literal["l2", "l1"]
-"""The norm in which a ballot is clipped."""
+"""The norm to which ballots are clipped."""
 
 Variant: TypeAlias = Literal["one-against-complement", "both", "one-against-half"]
-"""Where the noise of a label is added; see `ballotine.privacy.multilabel`."""
+"""Where noise is added for a label; see `ballotine.privacy.multilabel`."""
 
 # How many noise deviations a label's margin moves when its positive count moves by σ.
 _LEVERAGE: dict[str, float] = {
@@ -38,7 +38,7 @@ _LEVERAGE: dict[str, float] = {
     "one-against-half": 1.0,
 }
 
-# The scales priced one by one, from the largest; smaller ones in geometric steps.
+# The number of largest scales priced individually; smaller ones are priced in geometric steps.
 _EACH_SCALE = 64
 _STEPS = 128
 
@@ -56,7 +56,7 @@ def scales(labels: int, tau: float | None, norm: Norm) -> FloatArray:
     Args:
         labels: k, the number of labels that are released.
         tau: the largest norm of a ballot; None: ballots are not clipped.
-        norm: the norm that is meant.
+        norm: the norm that `tau` limits.
     """
     count = as_positive(labels, "labels")
     if not count.is_integer():
@@ -83,7 +83,7 @@ def worst_pair(prices: FloatArray) -> FloatArray:
     shape = (-1,) + (1,) * (prices.ndim - 1)
     ballots = prices * np.arange(1.0, len(prices) + 1.0).reshape(shape)
     ballots = np.concatenate((np.zeros_like(prices[:1]), ballots))
-    # The other ballot takes the best of all sizes that leave room for this one.
+    # The other ballot takes the best of all sizes b ≤ k − a.
     largest: FloatArray = (ballots + np.maximum.accumulate(ballots)[::-1]).max(axis=0)
     return largest
 
@@ -96,7 +96,7 @@ def one_bit_prices(orders: FloatArray, sigma: float, shifts: FloatArray) -> Floa
     Args:
         orders: Rényi orders, shape (m,).
         sigma: standard deviation of the noise.
-        shifts: how far the margins move, shape (shifts,).
+        shifts: the changes of the margins, shape (shifts,).
     """
     distinct, place = np.unique(shifts, return_inverse=True)
     size = distinct.size

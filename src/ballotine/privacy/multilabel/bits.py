@@ -1,9 +1,9 @@
 """Joint cost of many released bits of one query, when one ballot moves all of them together.
 
-Bit i tells whether count_i + noise reaches a centre. One ballot moves count_i by some d_i; the
-costs of the bits add up. Let w_i(d) be the larger cost of a move by d up or down (as far as there
-is room). It does not fall with d, so by `ballots` two disjoint ballots are worst: every d_i is
-zero or one of the scales s_1 ≥ s_2 ≥ …. For every power p ≥ 0, let
+Bit i is whether count_i + noise reaches a centre. One ballot moves count_i by some d_i; the
+costs of the bits add up. Let w_i(d) be the larger cost of a move by d up or down (as far as the
+count's range allows). It does not fall with d, so by `ballots` two disjoint ballots are worst:
+every d_i is zero or one of the scales s_1 ≥ s_2 ≥ …. For every power p ≥ 0, let
 
     r_i = max over scales s of w_i(s) (s_1/s)^p,   K = max over a + b ≤ k of Σ (d_i/s_1)^p.
 
@@ -32,11 +32,11 @@ from ballotine.privacy.exact.laws import log_ndtr_change
 from ballotine.privacy.multilabel.ballots import worst_pair
 from ballotine.types import FloatArray, IntArray
 
-# Queries priced together and counts tabulated together: both bound the memory.
+# Queries priced at once and counts tabulated at once; both bound the memory.
 _BLOCK = 1 << 15
 _COUNTS = 1 << 13
-# More scales than this are joined in groups, which are priced by their largest scale.
-_MOST_GROUPS = 128
+# More scales than this are grouped, and each group is priced by its largest scale.
+_MAX_GROUPS = 128
 _POWERS = (0.0, 1.0, 1.5, 2.0)
 
 
@@ -47,7 +47,7 @@ class LabelRelease:
     Attributes:
         orders: Rényi orders, shape (m,).
         unit: standard deviation of the noise, in units of the counts.
-        centre: what a noisy count must reach.
+        centre: the threshold for a noisy count.
         lowest: the smallest value a count can take.
         highest: the largest value a count can take.
         weight: the weight of the teacher whose ballot is replaced.
@@ -101,7 +101,7 @@ class LabelRelease:
         """Return the bound of one direction from r for moves down and up, (queries, orders)."""
         shares = (self.scales / self.scales[0]) ** power
         together = _largest(rates.max(axis=0), place, float(worst_pair(shares)))
-        # Every label fits into one ballot at p = 0: nothing could be gained.
+        # At p = 0 every label fits into one ballot: the signed bound would not be smaller.
         if power == 0.0 or not self.signed:
             return together
         alone = float((shares * np.arange(1.0, shares.size + 1.0)).max())
@@ -122,11 +122,11 @@ class LabelRelease:
 
     @cached_property
     def _groups(self) -> FloatArray:
-        """Pairs of scales: the largest and the smallest of a group, shape (groups, 2)."""
+        """Return the largest and the smallest scale of each group, shape (groups, 2)."""
         distinct = np.unique(self.scales)[::-1]
-        if distinct.size <= _MOST_GROUPS:
+        if distinct.size <= _MAX_GROUPS:
             return np.stack((distinct, distinct), axis=1)
-        edges = np.geomspace(distinct[0], distinct[-1], _MOST_GROUPS)
+        edges = np.geomspace(distinct[0], distinct[-1], _MAX_GROUPS)
         group = np.searchsorted(-edges, -distinct)
         starts = np.flatnonzero(np.diff(group, prepend=-1))
         return np.stack((distinct[starts], distinct[np.append(starts[1:], distinct.size) - 1]), 1)
@@ -138,7 +138,7 @@ class LabelRelease:
         log_p = np.stack((log_ndtr(-position), log_ndtr(position)))
         for largest, smallest in self._groups:
             step = self.weight * largest
-            down, up = (np.minimum(step, room) for room in self._rooms(counts))
+            down, up = (np.minimum(step, room) for room in self._headroom(counts))
             for sign, shift in enumerate((-down / self.unit, up / self.unit)):
                 log_ratio = np.stack(
                     (log_ndtr_change(-position, -shift), log_ndtr_change(position, shift))
@@ -149,11 +149,11 @@ class LabelRelease:
                     stretch = (self.scales[0] / smallest) ** power
                     np.maximum(forth[sign], stretch * costs[0::2], out=forth[sign])
                     np.maximum(back[sign], stretch * costs[1::2], out=back[sign])
-        # Exact costs do not fall with the order; keep rounding from hiding that.
+        # Exact costs do not fall with the order; restore that after rounding.
         np.maximum.accumulate(rates, axis=4, out=rates)
         return rates
 
-    def _rooms(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def _headroom(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return how far counts can fall and rise."""
         return counts - self.lowest, self.highest - counts
 

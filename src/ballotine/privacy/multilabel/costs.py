@@ -1,8 +1,8 @@
 """Costs of Binary and τ voting: k labels released at once, from clipped k-hot ballots.
 
 The model. Teacher j's ballot is clipped to v_j, whose entries lie between 0 and 1. Label i has the
-positive count V¹ = Σ_j v_j[i] and, by definition, the negative count V⁰ = n − V¹: a clipped ballot
-counts for the negative side with what it lacks. The label is released as positive when
+positive count V¹ = Σ_j v_j[i] and, by definition, the negative count V⁰ = n − V¹: what clipping
+removes from the positive count is added to the negative one. The label is released as positive when
 
 - "one-against-complement": V¹ + N(0, σ²) > V⁰ (one noise; Definitions 4 and 7 of multi-winner);
 - "both": V¹ + N(0, σ²) > V⁰ + N(0, σ²) (two noises; Algorithms 2 and 3; the default);
@@ -17,8 +17,8 @@ data-independent costs it may also be the number of teachers that saw one record
 may change in different ways.
 
 A subset of the labels: when ballots are clipped over all labels but only some are released, give
-the number of released ones (or their counts). There a ballot holds at most what it would hold if
-it named no others, and exactly that if it does not, so nothing else changes.
+the number of released ones (or their counts). On these a ballot holds at most what it would hold
+if it named no others, and exactly that if it does not, so nothing else changes.
 
 Proofs: docs/proofs/clipped-ballots.md.
 """
@@ -104,7 +104,7 @@ def tight(
     variant: Variant = "both",
     sensitivity: float = 1.0,
 ) -> FloatArray:
-    """Return the largest cost of the k released bits, whatever the counts: never above `gaussian`.
+    """Return the largest cost of the k released bits over all counts: never above `gaussian`.
 
     Each label is a one-bit release with the supremum g of `tight.threshold` at its own shift. The
     sum over labels is maximised over pairs of clipped ballots.
@@ -213,7 +213,7 @@ def data_dependent(
         norm: the norm in which ballots are clipped.
         variant: where noise is added.
         sensitivity: the weight of one teacher.
-        total: return the sum over queries without keeping the summands.
+        total: return the sum over the queries instead of one cost per query.
 
     Returns:
         Shape (queries, m), or (m,) for the total.
@@ -254,13 +254,13 @@ def check_data_dependent(
     Args:
         counts: clipped positive counts V¹, shape (queries, labels).
         teachers: n, the public number of teachers (the sum of their weights).
-        threshold: T, what the noisy larger count must reach.
+        threshold: T, the threshold for the noisy larger count.
         orders: Rényi orders above 1, shape (m,).
         sigma_threshold: σ_T, standard deviation of the noise of each check.
         tau: the largest norm of a ballot; None: ballots are not clipped.
         norm: the norm in which ballots are clipped.
         sensitivity: the weight of one teacher.
-        total: return the sum over queries without keeping the summands.
+        total: return the sum over the queries instead of one cost per query.
 
     Returns:
         Shape (queries, m), or (m,) for the total.
@@ -275,7 +275,7 @@ def check_data_dependent(
         lowest=electorate / 2.0,
         highest=electorate,
         weight=as_sensitivity(sensitivity),
-        # The larger count may rise either way: with a vote more, or with one less.
+        # The larger of the two counts may rise with one more vote or with one fewer.
         signed=False,
         scales=scales(labels, tau, norm),
         ceiling=tight_check(orders, noise, labels, tau, norm, sensitivity),
@@ -287,21 +287,21 @@ def check_data_dependent(
 def _as_positive_counts(
     counts: npt.ArrayLike, teachers: float, tau: float | None
 ) -> tuple[FloatArray, float]:
-    """Return the counts, and the most that a label can count when ballots are clipped."""
+    """Return the counts, and the largest possible count of a label when ballots are clipped."""
     positive = as_counts(counts)
     most = as_positive(teachers, "teachers")
     if tau is not None:
         most *= min(1.0, as_positive(tau, "tau"))
     if float(positive.max()) > most * (1.0 + _ROUNDING):
-        raise DataError("a label counts more than the teachers' clipped ballots can add up to")
+        raise DataError("a label's count exceeds what the teachers' clipped ballots can add up to")
     return np.minimum(positive, most), most
 
 
 def _unit(noise: float, most: float) -> float:
-    """Return the noise deviation in units of the counts, unless double precision is too coarse."""
+    """Return the noise deviation in units of the counts; refuse it if it is too small."""
     if most > _WIDEST * noise:
         raise ParameterError(
-            "sigma is too small against the counts: double precision cannot tell how unlikely "
-            "the other answer is"
+            "sigma is too small relative to the counts: the probability of the other answer "
+            "exceeds the range of double precision"
         )
     return noise

@@ -1,4 +1,4 @@
-"""Costs of Powerset voting: a ballot is a whole set of labels, and the noisiest set wins."""
+"""Costs of Powerset voting: a ballot is a set of labels; the largest noisy count wins."""
 
 from ballotine.privacy.powerset.costs import (
     allowed_subsets,

@@ -1,13 +1,13 @@
-"""Costs of Powerset voting: a ballot is a whole set of labels, and the noisiest set wins.
+"""Costs of Powerset voting: a ballot is a set of labels; the largest noisy count wins.
 
 With k labels there are 2^k sets (fewer when a ballot may name at most τ labels), and noise N(0, σ²)
-is added to the count of *every* allowed set, those without a single vote included. That is what
-the costs here are for. An argmax over the observed sets alone has no finite cost: a set that one
-teacher's vote makes observed can win with that teacher and cannot win without.
+is added to the count of *every* allowed set, including those without votes; the costs here assume
+that. An argmax over the observed sets alone has no finite cost: a set that is observed only because
+of one teacher's vote can win with that teacher and cannot win without.
 
 The sets without votes are exchangeable, so none of them is enumerated: `law` integrates with their
-number (`crowd`), and whoever draws the winner needs one number for all of them, the largest of
-their noises: `unobserved_maximum_quantile`.
+number (`crowd`), and drawing the winner takes one number for all of them, the largest of their
+noises: `unobserved_maximum_quantile`.
 
 Data-dependent costs are upper bounds, at most true · (1 + 1e-9) + 1e-11, and private: see `exact`.
 """
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtri_exp
+from scipy.special import ndtri_exp
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.privacy import exact, tight
@@ -32,20 +32,19 @@ from ballotine.privacy._validate import (
     as_sigma,
 )
 from ballotine.privacy.exact.divergence import NEVER
-from ballotine.privacy.exact.laws import log_ndtr_change, log_pdf
-from ballotine.privacy.exact.neighbours import LawTables, holders, on_one_grid
+from ballotine.privacy.exact.neighbours import LawTables, holders, on_one_grid, possible_moves
 from ballotine.privacy.exact.search import Pairs, worst_costs
 from ballotine.privacy.exact.tallies import Levels, distinct, level_of_class, levels
 from ballotine.privacy.powerset.crowd import (
-    MOST_NODES,
+    MAX_NODES,
     SMALLEST_CROWD,
-    crowded,
     grid_for,
     log_law_of_levels,
+    with_crowd,
 )
-from ballotine.types import BoolArray, FloatArray
+from ballotine.types import FloatArray
 
-_MOST_LABELS = 500
+_MAX_LABELS = 500
 _WIDEST = 1e6
 _LARGEST_LOG_RATIO = 200.0
 _BLOCK = 1 << 16
@@ -60,8 +59,8 @@ def allowed_subsets(labels: int, tau: int | None = None) -> int:
         tau: the largest number of labels in a set; None: no limit.
     """
     number = as_positive(labels, "labels")
-    if not number.is_integer() or number > _MOST_LABELS:
-        raise ParameterError(f"labels must be a whole number from 1 to {_MOST_LABELS}")
+    if not number.is_integer() or number > _MAX_LABELS:
+        raise ParameterError(f"labels must be a whole number from 1 to {_MAX_LABELS}")
     if tau is None:
         return 1 << int(number)
     most = as_nonnegative(tau, "tau")
@@ -81,7 +80,7 @@ def cost(
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on every allowed set.
         sensitivity: the weight of one teacher.
-        allowed: how many sets are allowed, if known.
+        allowed: the number of allowed sets, if known.
 
     Returns:
         The three-cell bound of `tight.gnmax`, never above the published α s²/σ², shape (m,).
@@ -97,13 +96,13 @@ def law(counts: npt.ArrayLike, allowed: int, sigma: float) -> FloatArray:
 
     Args:
         counts: votes of the sets that are listed for each query, shape (queries, listed). Sets
-            with votes must be listed; a zero is a set without votes, so rows can be filled up.
-        allowed: how many sets are allowed, listed or not.
+            with votes must be listed; a zero is a set without votes, so rows can be padded.
+        allowed: the number of allowed sets, listed or not.
         sigma: standard deviation of the noise on every allowed set.
 
     Returns:
-        Natural logarithms, shape (queries, listed + 1). The last column is for all sets that are
-        not listed together; each of them has an equal share of it.
+        Natural logarithms, shape (queries, listed + 1). The last column is the total of all sets
+        that are not listed; each of them has an equal share of it.
     """
     tallies, number, noise = _as_tallies(counts, allowed, sigma, 0.0)
     unlisted = number - tallies.shape[1]
@@ -116,7 +115,7 @@ def law(counts: npt.ArrayLike, allowed: int, sigma: float) -> FloatArray:
     rows, inverse = distinct(padded)
     laws = np.empty_like(rows)
     for group in levels(rows):
-        by_level = log_law_of_levels(crowded(group, number, rows.shape[1]), noise)
+        by_level = log_law_of_levels(with_crowd(group, number, rows.shape[1]), noise)
         chosen = group.index
         laws[chosen] = np.take_along_axis(by_level, level_of_class(rows[chosen]), axis=1)
     result = np.empty_like(padded)
@@ -142,11 +141,11 @@ def data_dependent(
     Args:
         counts: votes of the sets that are listed for each query, shape (queries, listed), as for
             `law`.
-        allowed: how many sets are allowed, listed or not.
+        allowed: the number of allowed sets, listed or not.
         orders: Rényi orders above 1, shape (m,).
         sigma: standard deviation of the noise on every allowed set.
         sensitivity: the weight of one teacher.
-        total: return the sum over queries without keeping the summands.
+        total: return the sum over the queries instead of one cost per query.
 
     Returns:
         Shape (queries, m), or (m,) for the total.
@@ -197,9 +196,9 @@ def unobserved_maximum_quantile(
 
 def _as_allowed(allowed: int) -> int:
     if isinstance(allowed, bool) or not isinstance(allowed, int | np.integer):
-        raise ParameterError("allowed must be a whole number: see allowed_subsets")
-    if not 1 <= int(allowed) <= 1 << _MOST_LABELS:
-        raise ParameterError(f"allowed must lie between 1 and 2^{_MOST_LABELS}")
+        raise ParameterError("allowed must be a whole number; compute it with allowed_subsets")
+    if not 1 <= int(allowed) <= 1 << _MAX_LABELS:
+        raise ParameterError(f"allowed must lie between 1 and 2^{_MAX_LABELS}")
     return int(allowed)
 
 
@@ -211,14 +210,14 @@ def _as_tallies(
         raise DataError("more sets are listed than are allowed")
     if max(float(tallies.max()), weight) > _WIDEST * noise:
         raise ParameterError(
-            "sigma is too small against the counts: double precision cannot tell how unlikely "
-            "the other sets are"
+            "sigma is too small relative to the counts: the probabilities of the other sets "
+            "exceed the range of double precision"
         )
     return tallies, number, noise
 
 
 def _is_small(tallies: FloatArray, allowed: int) -> bool:
-    """Return whether so few sets have no votes that they may as well be listed."""
+    """Return whether the sets without votes are few enough to be listed."""
     return bool(allowed - tallies.shape[1] < SMALLEST_CROWD)
 
 
@@ -230,7 +229,7 @@ def _costs(
     if weight == 0.0:
         return costs
     for group in levels(rows):
-        for chunk in _chunks(crowded(group, allowed, rows.shape[1]), sigma, weight):
+        for chunk in _chunks(with_crowd(group, allowed, rows.shape[1]), sigma, weight):
             pairs = _pairs(chunk, sigma, weight)
             costs[chunk.index] = worst_costs(pairs, chunk.index.size, orders)
     return costs
@@ -243,7 +242,7 @@ def _chunks(tallies: Levels, sigma: float, weight: float) -> Iterator[Levels]:
     start = 0
     while start < ranks.size:
         widest = (tops[ranks[start : start + 1]] + weight) / sigma
-        nodes = min(grid_for(widest, tallies.sizes).nodes.size, MOST_NODES)
+        nodes = min(grid_for(widest, tallies.sizes).nodes.size, MAX_NODES)
         rows = max(1, _CELLS // (g * (g + 1) * nodes))
         yield tallies.take(ranks[start : start + rows])
         start += rows
@@ -254,36 +253,22 @@ def _pairs(tallies: Levels, sigma: float, weight: float) -> Pairs:
     shift, top = weight / sigma, float(tallies.counts.max()) / sigma
     grid = grid_for(np.array([top + shift]), tallies.sizes)
     ratios = shift * (top + 20.0 + 2.0 * shift)
-    if grid.nodes.size > MOST_NODES or ratios > _LARGEST_LOG_RATIO:
+    if grid.nodes.size > MAX_NODES or ratios > _LARGEST_LOG_RATIO:
         return _one_by_one(tallies, sigma, weight)
     gaps = -tallies.counts / sigma
-    places = np.unique(gaps)
-    x = grid.nodes + places[:, np.newaxis]
-    log_cdf = log_ndtr(x)
-    tables = LawTables(
-        places,
-        grid,
-        log_cdf,
-        log_pdf(x) - log_cdf,
-        np.exp(log_ndtr_change(x, shift)),
-        np.exp(log_ndtr_change(x, -shift)),
-        np.exp(-shift * (x + 0.5 * shift)),
-        np.exp(shift * (x - 0.5 * shift)),
-    )
+    tables = LawTables.build(np.unique(gaps), grid, shift)
     return on_one_grid(tallies, tables, gaps, weight, slice(0, gaps.shape[1])).pairs
 
 
 def _one_by_one(tallies: Levels, sigma: float, weight: float) -> Pairs:
-    """Compute the law of every neighbour by itself: the two sets that moved are new levels."""
+    """Compute the law of each neighbour separately: the two sets that moved are new levels."""
     counts, sizes = tallies.counts, tallies.sizes
     g = counts.shape[1]
-    several: BoolArray = sizes[:, :, np.newaxis] > 1.0
-    possible = holders(counts, weight)[:, :, np.newaxis] & (~np.eye(g, dtype=np.bool_) | several)
-    rows, losers, gainers = np.nonzero(possible)
+    rows, losers, gainers = np.nonzero(possible_moves(counts, sizes, weight))
     moved = np.stack((counts[rows, losers] - weight, counts[rows, gainers] + weight), axis=1)
     members = np.arange(g)
     staying = sizes[rows] - (members == losers[:, np.newaxis]) - (members == gainers[:, np.newaxis])
-    # The crowd comes last, as the laws expect it.
+    # The laws expect the crowd as the last level.
     after = Levels(
         rows,
         np.hstack((np.maximum(moved, 0.0), counts[rows])),

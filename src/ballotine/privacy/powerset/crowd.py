@@ -1,4 +1,4 @@
-"""The law of a noisy argmax when most of very many outcomes have no votes at all.
+"""The law of a noisy argmax when most of very many outcomes have no votes.
 
 Of up to 2^500 outcomes only a few were voted for; the *crowd* of M others is exchangeable, so it is
 one level with the size M. Lengths are in noise standard deviations and a count v sits at v ≥ 0, the
@@ -36,9 +36,9 @@ from ballotine.privacy.exact.tallies import Levels
 from ballotine.types import FloatArray
 
 SMALLEST_CROWD = 64
-"""The least size of a crowd for which the steps and ends above are tested."""
+"""The smallest crowd for which the step and the ends above are tested."""
 
-MOST_NODES = 6000
+MAX_NODES = 6000
 """Wider tallies are integrated outcome by outcome."""
 
 _ERROR = 1e-14
@@ -68,15 +68,15 @@ def log_law_of_levels(tallies: Levels, sigma: float) -> FloatArray:
     """Return the log-probability of one outcome of each level, the crowd last, shape (n, g)."""
     positions = tallies.counts / sigma
     result = np.empty_like(positions)
-    # Tallies with similar tops share a grid, so that the widest does not burden all.
+    # Tallies with similar tops share a grid, so that the widest does not slow down all others.
     ranks = np.argsort(positions.max(axis=1), kind="stable")
     start = 0
     while start < ranks.size:
         widest = grid_for(positions[ranks[start]].max(keepdims=True), tallies.sizes).nodes.size
-        rows = max(1, _CELLS // (positions.shape[1] * min(widest, MOST_NODES)))
+        rows = max(1, _CELLS // (positions.shape[1] * min(widest, MAX_NODES)))
         chosen = ranks[start : start + rows]
         grid = grid_for(positions[chosen].max(axis=1), tallies.sizes[chosen])
-        law = _on_one_grid if grid.nodes.size <= MOST_NODES else _in_windows
+        law = _on_one_grid if grid.nodes.size <= MAX_NODES else _in_windows
         result[chosen] = law(positions[chosen], tallies.sizes[chosen], grid)
         start += rows
     return result
@@ -93,7 +93,7 @@ def _on_one_grid(positions: FloatArray, sizes: FloatArray, grid: Grid) -> FloatA
 
 
 def _in_windows(positions: FloatArray, sizes: FloatArray, grid: Grid) -> FloatArray:
-    """Integrate each outcome around its own mode: for noise far below the spread of the counts."""
+    """Integrate each outcome around its own mode; for noise far below the spread of the counts."""
     half = math.ceil((_REACH + _MODE_ERROR) / grid.step) + 1
     offsets = grid.step * np.arange(-half, half + 1)
     low, high = float(grid.nodes[0]), float(grid.nodes[-1])
@@ -109,7 +109,7 @@ def _in_windows(positions: FloatArray, sizes: FloatArray, grid: Grid) -> FloatAr
 
 
 def _modes(places: FloatArray, rivals: FloatArray, low: float, high: float) -> FloatArray:
-    """Return the mode of each outcome's integrand to within 0.1, by halving."""
+    """Return the mode of each outcome's integrand to within 0.1, by bisection."""
     left, right = np.full(places.size, low), np.full(places.size, high)
     for _ in range(math.ceil(math.log2((high - low) / _MODE_ERROR))):
         middle = 0.5 * (left + right)
@@ -148,7 +148,7 @@ def _right_end(top: float, crowd: float, rivals: float) -> float:
     def slope(x: float) -> float:
         return crowd * _mills(x) + rivals * _mills(x - top) - (x - top)
 
-    # Right of both the crowd's own mode and the top by this much, every ratio has vanished.
+    # This far right of both the crowd's own mode and the top, every ratio is negligible.
     beyond = top + _lowest_mode(crowd) + math.sqrt(2.0 * math.log(rivals + 1.0)) + 3.0
     return float(brentq(slope, top, beyond)) + _REACH
 
@@ -159,13 +159,13 @@ def _step(crowd: float, rivals: float) -> float:
     return 2.0 * math.pi * height / error
 
 
-def crowded(tallies: Levels, outcomes: int, width: int) -> Levels:
-    """Return tallies whose last level, of zero votes, is the crowd.
+def with_crowd(tallies: Levels, outcomes: int, width: int) -> Levels:
+    """Return tallies whose last level (zero votes) is enlarged to the crowd.
 
     Args:
         tallies: levels of rows that end with at least one zero.
-        outcomes: how many outcomes there are in all.
-        width: how many of them each row lists.
+        outcomes: the total number of outcomes.
+        width: the number of outcomes that each row lists.
     """
     sizes = tallies.sizes.copy()
     sizes[:, -1] += float(outcomes - width)

@@ -1,7 +1,7 @@
 """Costs on a lattice of counts: the top count of a query, or its top and runner-up.
 
-One teacher moves each of these counts by at most one, so the places a query can be in after d
-changes are the box of radius d around it. Places that no tally can have are NaN.
+One teacher moves each of these counts by at most one, so after d changes a query is in the box of
+radius d around its place. Places that no tally can have are NaN.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def as_places(places: npt.ArrayLike, costs: FloatArray) -> tuple[IntArray, ...]:
     if costs.ndim == 1:
         values = values.reshape(-1, 1) if values.ndim <= 1 else values
     if values.ndim != 2 or values.shape[1] != costs.ndim or values.size == 0:
-        raise DataError("give one count, or top and runner-up, for each query, as g has them")
+        raise DataError("give the top count of each query, or top and runner-up if g has two axes")
     if not np.all((values >= 0) & (values < np.array(costs.shape)) & (values == np.floor(values))):
         raise DataError("counts must be whole numbers from 0 to the number of teachers")
     index = tuple(values.astype(np.int64).T)
@@ -45,7 +45,7 @@ def as_places(places: npt.ArrayLike, costs: FloatArray) -> tuple[IntArray, ...]:
 
 
 def widen(values: FloatArray) -> FloatArray:
-    """Return the largest value within one step of each place, NaN counting as nothing."""
+    """Return the largest value within one step of each place, ignoring NaN."""
     for axis in range(values.ndim):
         ahead = np.moveaxis(values, axis, 0)
         wide = ahead.copy()

@@ -1,7 +1,7 @@
 """The release of a data-dependent cost: noise, a margin for the noise, and the price of both.
 
 Except with a small probability β the released number is at least the true cost. The published ε
-adds the cost of the release and converts at δ − β, at the order fixed beforehand, so that δ covers
+adds the cost of the release and converts at δ − β, at the order fixed in advance, so that δ covers
 the failure too. Proofs: docs/proofs/smooth.md.
 """
 
@@ -24,7 +24,7 @@ from ballotine.privacy.smooth.sensitivity import PrivateCost, smooth_sensitivity
 from ballotine.types import FloatArray
 
 SHARE = 0.1
-"""The part of δ that pays for a margin that does not suffice, unless told otherwise."""
+"""The default share of δ that covers the failure of the margin."""
 _REASON = "sanitised release"
 
 
@@ -32,17 +32,17 @@ _REASON = "sanitised release"
 class Sanitised:
     """An ε that may be published: nothing in here depends on votes except through noise.
 
-    It speaks of the data set it was computed from and of that set's neighbours, and of no others.
+    It holds for the data set it was computed from and that set's neighbours, and for no others.
 
     Attributes:
-        epsilon: what holds at δ.
-        delta: δ; where the failure is folded, that of the conversion and the failure together.
-        order: the Rényi order, fixed beforehand.
+        epsilon: the ε that holds at δ.
+        delta: δ; if `folded`, the sum of the δ of the conversion and the failure.
+        order: the Rényi order, fixed in advance.
         failure: probability that the released cost is below the true one.
-        folded: δ covers the failure; if not, it is to be stated beside the number.
+        folded: δ covers the failure; if not, the failure must be stated beside the number.
         cost: the released Rényi cost of the votes, noise and margin included.
-        cost_of_release: what releasing it cost, included in ε.
-        seeded: True when the noise can be removed by whoever knows the seed.
+        cost_of_release: the Rényi cost of the release itself, included in ε.
+        seeded: True when anyone who knows the seed can remove the noise.
     """
 
     epsilon: float
@@ -57,16 +57,16 @@ class Sanitised:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Release:
-    """What both ways have in common.
+    """What both methods have in common.
 
     Attributes:
         order: Rényi order at which everything is counted.
         delta: δ of the published pair.
         sigma: standard deviation of Z, in units of the sensitivity.
         failure: probability with which the released cost may be below the true one; a tenth of
-            δ if absent.
+            δ by default.
         folded: convert at δ − failure, so that δ covers the failure. Ledgers of version 0.1
-            were planned without, and state their confidence beside the number.
+            did not, and state their confidence beside the number.
     """
 
     order: float
@@ -79,25 +79,25 @@ class _Release:
         as_orders(self.order)
         as_delta(self.delta)
         as_positive(self.sigma, "sigma")
-        if not 0.0 < self.chance <= 0.5:
+        if not 0.0 < self.failure_probability <= 0.5:
             raise ParameterError("failure must be above 0 and at most one half")
-        if self.folded and not self.chance < self.delta:
-            raise ParameterError("failure must be below delta, which has to cover it")
+        if self.folded and not self.failure_probability < self.delta:
+            raise ParameterError("failure must be below delta, which covers it")
 
     @property
-    def chance(self) -> float:
-        """The probability β that the margin does not suffice."""
+    def failure_probability(self) -> float:
+        """The probability β that the margin is too small for the noise."""
         return SHARE * self.delta if self.failure is None else self.failure
 
     @property
     def margin(self) -> float:
-        """The margin z, which Z falls short of with the probability of failure."""
-        return -self.sigma * float(ndtri(self.chance))
+        """The margin z: Z + z is negative with the failure probability."""
+        return -self.sigma * float(ndtri(self.failure_probability))
 
     def epsilon(self, cost: float, cost_of_release: float) -> float:
-        """Convert a Rényi cost and the price of releasing it."""
+        """Convert a Rényi cost and the cost of releasing it to ε."""
         total = max(cost, 0.0) + cost_of_release
-        delta = self.delta - self.chance if self.folded else self.delta
+        delta = self.delta - self.failure_probability if self.folded else self.delta
         return conversion.epsilon([self.order], [total], delta)[0]
 
     def _sanitised(self, cost: float, price: float, noise: NoiseSource) -> Sanitised:
@@ -105,7 +105,7 @@ class _Release:
             self.epsilon(cost, price),
             self.delta,
             self.order,
-            self.chance,
+            self.failure_probability,
             self.folded,
             cost,
             price,
@@ -135,7 +135,7 @@ class SmoothRelease(_Release):
         return smooth_release_cost(self.order, self.beta, self.sigma, self.margin)
 
     def expected(self, cost: PrivateCost) -> float:
-        """Return the ε that a middling draw of the noise gives: private, for assumed votes."""
+        """Return the ε at the median of the noise: private, for assumed votes."""
         total, local = cost.unlock(reason="planning with assumed votes")
         return self.epsilon(total + smooth_sensitivity(local, self.beta) * self.margin, self.cost)
 
@@ -144,7 +144,7 @@ class SmoothRelease(_Release):
 
         Args:
             cost: from `smooth.enumerated` or `smooth.theorem6`, or a sum of such.
-            noise: where Z comes from.
+            noise: the source of Z.
             key: names this release, for seeded noise only; never use one twice.
         """
         total, local = cost.unlock(reason=_REASON)
@@ -175,7 +175,7 @@ class LogRelease(_Release):
 
     @property
     def rate(self) -> float:
-        """The most by which one teacher changes the logarithm."""
+        """The largest change of the logarithm by one teacher."""
         # The slack covers the rounding of sums and logarithms.
         return float(steepest(np.log(self.g + self.offset)).max()) * (1.0 + 1e-9) + 1e-12
 
@@ -185,11 +185,11 @@ class LogRelease(_Release):
         return self.order / (2.0 * self.sigma**2)
 
     def expected(self, places: npt.ArrayLike) -> float:
-        """Return the ε that a middling draw of the noise gives: private, for assumed votes."""
+        """Return the ε at the median of the noise: private, for assumed votes."""
         return self.expected_by_noise(places)(self.sigma)
 
     def expected_by_noise(self, places: npt.ArrayLike) -> Callable[[float], float]:
-        """Return the same as a function of σ, for planners that try many."""
+        """Return `expected` as a function of σ, for planners that try many values."""
         published = self._published(places)
 
         def epsilon(sigma: float) -> float:
@@ -202,18 +202,18 @@ class LogRelease(_Release):
         """Return the sanitised ε of queries with these top counts.
 
         Args:
-            places: the top count of each query, or top and runner-up, as g has them.
-            noise: where Z comes from.
+            places: the top count of each query, or top and runner-up if g has two axes.
+            noise: the source of Z.
             key: names this release, for seeded noise only; never use one twice.
         """
         draw = _standard_normal(noise, key) * self.sigma
         return self._sanitised(self._published(places)(draw + self.margin), self.cost, noise)
 
     def _published(self, places: npt.ArrayLike) -> Callable[[float], float]:
-        """Return the released cost by what is added to the logarithm, in units of the rate."""
+        """Return the released cost as a function of the noise, in units of the rate."""
         costs = self.g[as_places(places, self.g)]
         total, rate = float((costs + self.offset).sum()), self.rate
-        # Both ends are public, so nothing is lost by staying between them.
+        # Both ends are public, so clipping to them reveals nothing.
         lowest, highest = (costs.size * float(end(self.g)) for end in (np.nanmin, np.nanmax))
 
         def cost(shift: float) -> float:
@@ -234,7 +234,7 @@ def smooth_release_cost(order: float, beta: float, sigma: float, margin: float =
         order: Rényi order above 1.
         beta: β, above 0.
         sigma: standard deviation of Z.
-        margin: the shift z, in the units of σ.
+        margin: the shift z, in the same units as σ.
 
     Returns:
         The cost; infinite when the order is 1/(1 − e^(−2β)) or more.
@@ -257,5 +257,5 @@ def smooth_release_cost(order: float, beta: float, sigma: float, margin: float =
 def _standard_normal(noise: NoiseSource, key: bytes) -> float:
     draw = float(QueryNoise(noise, [b"sanitise/" + key]).gaussian(1.0, 1)[0, 0])
     if not math.isfinite(draw):
-        raise DataError("the noise source gave no number")
+        raise DataError("the noise source did not return a finite number")
     return draw

@@ -1,7 +1,7 @@
-"""How much one teacher can change a data-dependent cost, near the votes and far from them.
+"""Local sensitivities: how much one teacher can change a data-dependent cost.
 
 LS_d(x) bounds |F(y) − F(y')| over all neighbours y, y' with y at most d teachers away from x.
-One teacher may change its vote on every query at once, so LS_d is the sum of the queries' own.
+One teacher may change its vote on every query at once, so LS_d is the sum over the queries.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ADDING = "adding up costs of the same votes"
 
 
 class PrivateCost(Locked):
-    """A sum of data-dependent costs with its local sensitivities: private, and silent about it.
+    """A sum of data-dependent costs with its local sensitivities: private, never printed.
 
     Costs of the same votes add up with ``+``.
     """
@@ -30,12 +30,12 @@ class PrivateCost(Locked):
     __slots__ = ()
 
     def __init__(self, total: float, local: FloatArray) -> None:
-        """Lock a sum and LS_0, …, LS_n."""
+        """Store a sum and LS_0, …, LS_n."""
         super().__init__(np.concatenate(([total], local)))
 
     def __add__(self, other: PrivateCost) -> PrivateCost:
         if self._values.shape != other._values.shape:
-            raise ParameterError("costs of different numbers of teachers cannot be added")
+            raise ParameterError("costs can be added only for the same number of teachers")
         (one, near), (two, far) = self.unlock(reason=_ADDING), other.unlock(reason=_ADDING)
         return PrivateCost(one + two, near + far)
 
@@ -71,7 +71,7 @@ def enumerated(places: npt.ArrayLike, g: npt.ArrayLike) -> PrivateCost:
     """
     costs = as_costs(g)
     index = as_places(places, costs)
-    # Queries at the same place have the same sensitivity: count them once.
+    # Queries at the same place have the same sensitivity: compute it once.
     queries = np.zeros(costs.shape)
     np.add.at(queries, index, 1.0)
     near = steepest(costs)
@@ -86,8 +86,8 @@ def theorem6(counts: npt.ArrayLike, order: float, sigma: float) -> PrivateCost:
     """Return the two-sided Theorem 6 of all tallies and its local sensitivities.
 
     The cost is a function of q alone, B(q⁺), with q the union bound on the probability that the
-    top class loses and q⁺ the most that one changed vote can make of it. For Confident-GNMax
-    give the tallies that were answered, and add the check's cost on all tops with `enumerated`.
+    top class loses and q⁺ its largest value after one changed vote. For Confident-GNMax give the
+    tallies that were answered, and add the check's cost on all tops with `enumerated`.
 
     Args:
         counts: tallies of whole votes, all with the same total n, shape (queries, classes).
@@ -105,5 +105,5 @@ def theorem6(counts: npt.ArrayLike, order: float, sigma: float) -> PrivateCost:
 
 @lru_cache(maxsize=32)
 def _bound(order: float, sigma: float, classes: int) -> Theorem6:
-    """Checking that the algorithm holds takes longer than applying it: do it once."""
+    """Cached, because checking that the algorithm applies takes longer than applying it."""
     return Theorem6(order, sigma, classes)

@@ -4,11 +4,11 @@ Write q = (k − 1) Φ(−√2 v). One changed vote moves v by at most 1/σ: tha
 bounds B_U and B_L. So the two-sided cost is b(v) = B(v − 1/σ), with B Theorem 6, which never rises
 with v, and the local sensitivity at v is max(b(v − 1/σ) − b(v), b(v) − b(v + 1/σ)).
 
-It is largest on the plateau [v0, v0 + 1/σ] above the place v0 where b leaves the data-independent
-cost, rises towards it from above, and is no larger below. So the largest value within
-distance d is found by moving d votes towards the plateau: from the top class to the runner-up
-when v is above it, back when it is below. `__init__` checks this shape on a grid and refuses
-parameters for which it does not hold.
+It is largest on the plateau [v0, v0 + 1/σ] above the point v0 where b drops below the
+data-independent cost, rises towards the plateau from above, and is no larger below. So the
+largest value within distance d is found by moving d votes towards the plateau: from the top class
+to the runner-up when v is above it, and back when it is below. `__init__` checks this shape on a
+grid and refuses parameters for which it does not hold.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SQRT_2 = math.sqrt(2.0)
 _GRID = 4000
 _LOWEST_LOG_Q = -1e4
 _ROUNDING = 1e-12
-# Tallies worked on at once, which bounds the memory.
+# Tallies processed at once; bounds the memory.
 _CHUNK = 8192
 
 
@@ -35,7 +35,7 @@ class Theorem6:
 
     def __init__(self, order: float, sigma: float, classes: int) -> None:
         if classes < 2:
-            raise ParameterError("one class has no cost: at least two are needed")
+            raise ParameterError("Theorem 6 needs at least two classes")
         self._sigma, self._log_rivals = sigma, math.log(classes - 1)
         self._orders = np.array([order])
         self._fallback = published.gnmax(self._orders, sigma)
@@ -54,7 +54,7 @@ class Theorem6:
     def place(self, counts: IntArray, log_tails: FloatArray) -> FloatArray:
         """Return v of tallies whose classes are sorted, largest first."""
         tails = log_tails[counts[:, :1] - counts[:, 1:]]
-        # Sorted, the first tail is the largest: nothing overflows, and q = e^-1000 is no case.
+        # Sorted, the first tail is the largest: nothing overflows, and q = e^-1000 needs no care.
         log_q = tails[:, 0] + np.log(np.exp(tails - tails[:, :1]).sum(axis=1))
         place: FloatArray = -ndtri_exp(np.minimum(log_q, self._cap) - self._log_rivals) / _SQRT_2
         return place
@@ -62,7 +62,7 @@ class Theorem6:
     def local(self, v: FloatArray) -> FloatArray:
         """Return the local sensitivity at v; on the plateau, its largest value there."""
         # Below the plateau only a step up changes the cost; above it a step down changes it more,
-        # as `_check_shape` made sure; and the plateau's value is that of a step down to its start.
+        # as `_check_shape` verified; and the plateau's value is that of a step down to its start.
         high = self.meeting + self._step
         start = np.where(v < self.meeting, v, np.maximum(v, high) - self._step)
         change: FloatArray = self.cost(start) - self.cost(start + self._step)
@@ -75,47 +75,47 @@ class Theorem6:
         total, local = 0.0, np.zeros(int(counts[0].sum()) + 1)
         for at in range(0, len(distinct), _CHUNK):
             chosen = slice(at, at + _CHUNK)
-            v = self._road(distinct[chosen], local.size)
+            v = self._path_to_plateau(distinct[chosen], local.size)
             total += float(queries[chosen] @ self.cost(v[:, 0]))
-            along = queries[chosen] @ self._along(v)
-            local += np.pad(along, (0, local.size - along.size), mode="edge")
+            largest = queries[chosen] @ self._largest_local(v)
+            local += np.pad(largest, (0, local.size - largest.size), mode="edge")
         return total, local
 
-    def _road(self, counts: IntArray, distances: int) -> FloatArray:
+    def _path_to_plateau(self, counts: IntArray, distances: int) -> FloatArray:
         """Return v after 0, 1, … votes moved towards the plateau; NaN once it is reached.
 
-        There are as many columns as the farthest tally needs.
+        There are as many columns as the tally farthest from the plateau needs.
         """
         log_tails = log_ndtr(-np.arange(float(distances)) / (_SQRT_2 * self._sigma))
-        road = np.full((len(counts), distances), np.nan)
+        path = np.full((len(counts), distances), np.nan)
         rows = np.arange(len(counts))
         v = self.place(counts, log_tails)
-        road[:, 0] = v
+        path[:, 0] = v
         for distance in range(1, distances):
             far = (v < self.meeting) | (v > self.meeting + self._step)
             if not far.any():
-                return road[:, :distance]
+                return path[:, :distance]
             rows, v = rows[far], v[far]
-            counts = _towards(counts[far], v > self.meeting)
-            v = self._not_past(v, self.place(counts, log_tails))
-            road[rows, distance] = v
-        return road
+            counts = _move_one_vote(counts[far], v > self.meeting)
+            v = self._stopped_at_plateau(v, self.place(counts, log_tails))
+            path[rows, distance] = v
+        return path
 
-    def _along(self, road: FloatArray) -> FloatArray:
+    def _largest_local(self, path: FloatArray) -> FloatArray:
         """Return the largest local sensitivity up to each distance."""
-        local = np.zeros(road.shape)
-        travelled = ~np.isnan(road)
-        local[travelled] = self.local(road[travelled])
+        local = np.zeros(path.shape)
+        moving = ~np.isnan(path)
+        local[moving] = self.local(path[moving])
         return np.maximum.accumulate(local, axis=1)
 
-    def _not_past(self, before: FloatArray, after: FloatArray) -> FloatArray:
+    def _stopped_at_plateau(self, before: FloatArray, after: FloatArray) -> FloatArray:
         """Return the new places; one that would cross the plateau stops on it."""
         low, high = self.meeting, self.meeting + self._step
         crossed = ((before > high) & (after < low)) | ((before < low) & (after > high))
         return np.where(crossed, high, after)
 
     def _meeting(self) -> float:
-        """Return the smallest v from which on the cost is below the data-independent one."""
+        """Return v0, above which the cost is below the data-independent one."""
         highest = float(-ndtri_exp(_LOWEST_LOG_Q) / _SQRT_2)
         low, high = float(-ndtri_exp(self._cap - self._log_rivals) / _SQRT_2), highest
         if self.cost(np.array([high]))[0] >= self._fallback[0]:
@@ -130,22 +130,22 @@ class Theorem6:
 
     def _check_shape(self) -> None:
         """Refuse parameters for which the algorithm's monotonicity does not hold."""
-        # Above 30/σ past the meeting the cost falls like a Gaussian: the grid covers what counts.
+        # More than 30/σ above v0 the cost falls like a Gaussian: the grid covers what matters.
         reach = max(30.0 * self._step, 6.0)
         v = self.meeting + self._step + np.linspace(0.0, reach, _GRID)
         cost, jump = self.cost(v), self.cost(v - self._step) - self.cost(v)
         tolerance = _ROUNDING * float(self._fallback[0])
         if np.any(np.diff(cost) > tolerance) or np.any(np.diff(jump) > tolerance):
             raise ParameterError(
-                "smooth sensitivity of Theorem 6 does not hold at this order and noise: "
-                "its cost does not fall evenly with the consensus"
+                "the smooth sensitivity of Theorem 6 does not hold at this order and noise, where "
+                "its cost is not monotone in the consensus; choose another order or sigma"
             )
 
 
-def _towards(counts: IntArray, from_top: BoolArray) -> IntArray:
+def _move_one_vote(counts: IntArray, from_top: BoolArray) -> IntArray:
     """Return sorted tallies after one vote moved between the top and the runner-up."""
     votes = np.where(from_top, 1, -1)
-    # A unanimous tally below the plateau has nobody left to move: it stays.
+    # A unanimous tally below the plateau has no vote left to move: it stays.
     votes[counts[:, 1] + votes < 0] = 0
     moved = counts.copy()
     moved[:, 0] -= votes

@@ -1,4 +1,4 @@
-"""Data-independent costs of what is released, not of the noisy counts behind it."""
+"""Data-independent costs of the released answers rather than of the noisy counts."""
 
 from ballotine.privacy.tight.costs import gnmax, threshold
 

@@ -10,8 +10,8 @@ A share is convex in its masses (P_i, Q_i), which are affine in the cuts' points
 the triangle of the arc's ends and one corner below its tangents. A convex function on a triangle
 is largest at a corner. Proofs: docs/proofs/three-cell.md and one-bit.md.
 
-Where an interval is too wide for a bound, infinities and NaN appear and mean "no bound"; call
-within ``np.errstate(all="ignore")``.
+Where an interval is too wide for a bound, the result is infinite or NaN, which means "no bound";
+call within ``np.errstate(all="ignore")``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from scipy.special import erfcx, log_ndtr
 
 from ballotine.types import BoolArray, FloatArray, IntArray
 
-# A standard Gaussian has less than 1e-18 of its mass beyond this: cuts out there gain nothing.
+# A standard Gaussian has less than 1e-18 of its mass beyond this: cuts there gain nothing.
 _MARGIN = 9.0
 FIRST_CELLS = 32
 _SMALL_EXPONENT = 30.0
 _TINY = float(np.finfo(np.float64).tiny)
 _SQRT_2_OVER_PI = np.sqrt(2.0 / np.pi)
-# Where the hazard's series takes over, and the error of its derivative on either side.
+# Where the hazard's series is used from, and the error of its derivative on either side.
 _FAR = 100.0
 _BEND_ERROR = 1e-11
 _LOG_SQRT_2PI = 0.5 * np.log(2.0 * np.pi)
@@ -84,14 +84,14 @@ class Scale:
     def log_moment(self, row: IntArray, total: FloatArray) -> FloatArray:
         """Return ln M from the sum of the shares."""
         small = self.small[row]
-        # Far from the best cuts a share underflows; its exact size is of no interest there.
+        # Far from the best cuts a share underflows; its exact size does not matter there.
         large = np.log(np.maximum(np.where(small, 1.0, total), _TINY)) + self.full[row]
         return np.where(small, np.log1p(np.where(small, total, 0.0)), large)
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Places of a cut: logs of the masses below and above it, and the outer cells' shares."""
+    """Positions of a cut: logs of the masses below and above it, and the outer cells' shares."""
 
     below_p: FloatArray
     above_p: FloatArray
@@ -105,7 +105,7 @@ class Cut:
         """Return the cuts at x, with the mass e^log_drop of P moved from below to above."""
         below_p, above_p = log_ndtr(x), log_ndtr(-x)
         below_q, above_q = log_ndtr(x + scale.shift), log_ndtr(-x - scale.shift)
-        # A drop below zero mass is no probability: NaN here, "no bound" further on.
+        # A negative mass is not a probability: NaN here, and "no bound" later.
         below_p = below_p + np.log1p(-np.exp(log_drop - below_p))
         above_p = np.logaddexp(above_p, log_drop)
         left = scale.share(row, below_p, below_p - below_q)
@@ -113,7 +113,7 @@ class Cut:
         return cls(below_p, above_p, below_q, above_q, left, right)
 
     def take(self, index: IntArray) -> Cut:
-        """The cuts at these positions."""
+        """Return the cuts at these indices."""
         return Cut(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
@@ -135,7 +135,7 @@ class Intervals:
         nothing = np.full(row.size, -np.inf)
         start, end = Cut.of(scale, row, x0, nothing), Cut.of(scale, row, x1, nothing)
         corner = Cut.of(scale, row, 0.5 * (x0 + x1), _log_depth(scale.shift, x0, x1))
-        # The likelihood ratio is monotone and ψ convex: no point inside beats both ends.
+        # The likelihood ratio is monotone and ψ convex: no inner point exceeds both ends.
         log_mass, _ = log_between(start, end)
         inside = np.maximum(
             scale.share(row, log_mass, scale.shift * (x0 + 0.5 * scale.shift)),
@@ -146,7 +146,7 @@ class Intervals:
         return cls(start, corner, end, inside, right)
 
     def take(self, index: IntArray) -> Intervals:
-        """The intervals at these positions."""
+        """Return the intervals at these indices."""
         return Intervals(
             self.start.take(index),
             self.corner.take(index),
@@ -160,7 +160,7 @@ def _log_depth(shift: float, x0: FloatArray, x1: FloatArray) -> FloatArray:
     """Return the log of a depth below the arc's middle that both end tangents stay above."""
     half = 0.5 * (x1 - x0)
     z = shift * half
-    # Over wide intervals the depth is infinite, and the corner bounds nothing.
+    # For wide intervals the depth is infinite, and the corner gives no bound.
     growth = np.maximum(np.expm1(z) / z - 1.0, 0.5 * z)
     nearest = np.clip(0.0, x0, x1)
     depth: FloatArray = np.log(half * growth) - 0.5 * nearest**2 - _LOG_SQRT_2PI
@@ -176,7 +176,7 @@ def _curvature(scale: Scale, row: IntArray, x0: FloatArray, x1: FloatArray) -> F
 
 def _bend(x: FloatArray) -> FloatArray:
     """Return λ'(x) = λ(λ − x) for the Gaussian hazard λ = φ/Φ(−x); it rises from 0 to 1."""
-    # λ − x is about 1/x: far out its digits cancel, and the asymptotic series takes over.
+    # λ − x is about 1/x: far out it cancels, and the asymptotic series is used instead.
     hazard = _SQRT_2_OVER_PI / erfcx(np.minimum(x, _FAR) / np.sqrt(2.0))
     inverse = np.maximum(x, _FAR) ** -2.0
     series = 1.0 - inverse + 6.0 * inverse**2 - 50.0 * inverse**3
@@ -185,7 +185,7 @@ def _bend(x: FloatArray) -> FloatArray:
 
 
 def log_between(first: Cut, second: Cut) -> tuple[FloatArray, FloatArray]:
-    """Return ln P and ln Q between two cuts, subtracting on the side that keeps the digits."""
+    """Return ln P and ln Q between two cuts, subtracting on the side that keeps precision."""
     upper = first.above_p < first.below_p
     upper_q = first.above_q < first.below_q
     whole = np.where(upper, first.above_p, second.below_p)

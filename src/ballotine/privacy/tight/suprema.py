@@ -2,9 +2,9 @@
 
 `one_cut` and `two_cuts` bound, from above and to a relative 5e-7, the log-moment
 ln Σ P_i^α Q_i^(1−α) of two or three intervals of P = N(0, 1) against Q = N(−s, 1), over all
-positions of the cuts. Regions are halved until none can beat the best cut seen by more than the
-gap, so nothing rests on a local optimiser. The bounds of a region are in `arcs`; infinity and
-NaN mean "no bound", so floating-point warnings are off.
+positions of the cuts. Regions are halved until none can exceed the best cut found by more than the
+gap, so the result does not depend on a local optimiser. The bounds of a region are in `arcs`;
+infinity and NaN mean "no bound", so floating-point warnings are off.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 # Relative gap at which a region counts as settled; the returned bounds include it.
 GAP = 4e-7
 _MAX_LEVELS = 30
-# With more open regions than this the bound at hand is returned: valid, if less sharp.
+# With more open regions than this the current bound is returned: valid, but less tight.
 _MAX_OPEN = 60_000
 _KEY_BITS = 50
 
@@ -43,7 +43,7 @@ def one_cut(orders: FloatArray, shift: float, gap: float = GAP) -> FloatArray:
         record.attain(row, cells.end.left + cells.end.right)
         corner = _or_infinite(cells.corner.left + cells.corner.right)
         ends = np.maximum(cells.start.left + cells.start.right, cells.end.left + cells.end.right)
-        # The share of (−∞, x] rises with x; `right` holds for large moments only.
+        # The share of (−∞, x] rises with x; `right` is valid for large moments only.
         apart = np.where(scale.small[row], np.inf, cells.end.left + cells.right)
         resolved = cells.start.left + cells.inside + cells.end.right
         ceiling = np.minimum(np.minimum(np.maximum(corner, ends), resolved), apart)
@@ -67,7 +67,7 @@ def two_cuts(orders: FloatArray, shift: float) -> FloatArray:
     first, second = np.triu_indices(FIRST_CELLS)
     row = np.repeat(np.arange(orders.size), first.size)
     i, j = np.tile(first, orders.size), np.tile(second, orders.size)
-    # One cut is two that coincide, and bounds the share of any [x, ∞): a good start.
+    # One cut is two that coincide, and it bounds the share of any [x, ∞): a good start.
     single = one_cut(orders, shift, GAP / 4.0)
     record = _Record(scale, GAP)
     record.start(single / (1.0 + GAP / 4.0))
@@ -100,13 +100,13 @@ class _Record:
         self._best = log_moment.copy()
 
     def attain(self, row: IntArray, total: FloatArray) -> None:
-        """Note moments that are attained by true cuts."""
+        """Record moments that are attained by actual cuts."""
         usable = np.isfinite(total)
         log_moment = self.scale.log_moment(row[usable], total[usable])
         np.maximum.at(self._best, row[usable], log_moment)
 
     def open(self, row: IntArray, ceiling: FloatArray) -> BoolArray:
-        """Return which regions may still hold more than the best by the gap."""
+        """Return which regions may still exceed the best by more than the gap."""
         goal = self._best * (1.0 + self._gap)
         still: BoolArray = self.scale.log_moment(row, ceiling) > goal[row]
         return still
@@ -135,7 +135,7 @@ def _pairs(
 def _pair_ceiling(
     record: _Record, row: IntArray, a: Intervals, b: Intervals, *, apart: IntArray
 ) -> FloatArray:
-    """Return an upper bound of the added shares for a cut in `a` and one in `b`."""
+    """Return an upper bound of the sum of shares for a cut in `a` and one in `b`."""
     scale = record.scale
     same = apart == 0
     ceiling = np.zeros(row.size)
@@ -149,7 +149,7 @@ def _pair_ceiling(
         if first is not a.corner and second is not b.corner:
             record.attain(row[~same], total[~same])
         ceiling = np.maximum(ceiling, _or_infinite(total))
-    # Cuts in one interval may coincide, where the triangles' corners make no sense.
+    # Cuts in one interval may coincide, for which the triangles' corners are meaningless.
     ceiling = np.where(same, np.inf, ceiling)
     resolved = np.where(same, a.start.left + a.inside + a.end.right, resolved)
     return np.minimum(ceiling, _or_infinite(resolved))
@@ -158,7 +158,7 @@ def _pair_ceiling(
 def _outer_ceiling(
     scale: Scale, row: IntArray, a: Intervals, b: Intervals, tail: FloatArray
 ) -> FloatArray:
-    """Return a bound that counts the middle cell as if it reached to infinity.
+    """Return a bound that treats the middle cell as if it extended to infinity.
 
     A cell's share rises with its upper end, so the middle one is below that of [a, ∞); and all
     shares together are at most that of the unquantised Gaussians, which is the unit.
@@ -173,5 +173,5 @@ def _middle(scale: Scale, row: IntArray, first: Cut, second: Cut) -> FloatArray:
 
 
 def _or_infinite(total: FloatArray) -> FloatArray:
-    """Return the totals with "no bound" in the place of NaN."""
+    """Return the totals with NaN ("no bound") replaced by infinity."""
     return np.where(np.isnan(total), np.inf, total)

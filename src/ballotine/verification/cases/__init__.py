@@ -1,4 +1,4 @@
-"""Every claim that is verified, one file per mechanism."""
+"""All claims that are verified, one file per mechanism."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _TOLD = (
     *conversion.CASES,
 )
 MECHANISMS: tuple[str, ...] = tuple(dict.fromkeys(case.mechanism for case in _TOLD))
-"""What a case can be about, in the order of the table."""
+"""The mechanisms that cases are about, in the order of the table."""
 
 CASES: tuple[AnyCase, ...] = tuple(
     sorted(_TOLD, key=lambda case: (MECHANISMS.index(case.mechanism), case.expected == "false"))
 )
-"""Every case: by mechanism, and the false claims of each last."""
+"""All cases by mechanism; the false claims of each come last."""

@@ -1,4 +1,4 @@
-"""From Rényi costs to (ε, δ): mechanisms whose exact ε is known."""
+"""Conversion of Rényi costs to (ε, δ), on mechanisms whose exact ε is known."""
 
 from __future__ import annotations
 
@@ -18,49 +18,49 @@ from ballotine.verification.case import AnyCase, Axis, Case, Effort, Points
 
 DELTAS = Axis("delta", (1e-12, 1e-9, 1e-7, 1e-5, 1e-3, 1e-2, 0.1))
 EPSILONS = Axis("epsilon", (0.0, 0.1, 0.5, 1.0, 2.0, 4.0, 8.0))
-# Dense and wide: what is judged is the conversion, not the choice of a grid.
+# Dense and wide, so that the check is about the conversion and not the choice of a grid.
 GRID = 1.0 + 10.0 ** np.linspace(-3.0, 5.0, 801)
-# The roots of the exact profiles, and cancellation in the profiles themselves.
+# Covers root finding on the exact profiles, and cancellation in the profiles themselves.
 _DOUBT = 1e-9
 
 
 @dataclass(frozen=True)
 class GaussianSum:
-    """A Gaussian that one record shifts by so many standard deviations."""
+    """A Gaussian that one record shifts by `shift` standard deviations."""
 
     shift: float
 
     def renyi(self) -> FloatArray:
-        """α s²/2."""
+        """Return α s²/2."""
         cost: FloatArray = GRID * self.shift**2 / 2.0
         return cost
 
     def epsilon(self, delta: float) -> float:
-        """The exact ε."""
+        """Return the exact ε."""
         return exactly.gaussian_epsilon(delta, self.shift)
 
     def delta(self, epsilon: float) -> float:
-        """The exact δ."""
+        """Return the exact δ."""
         return exactly.gaussian_delta(epsilon, self.shift)
 
 
 @dataclass(frozen=True)
 class Responses:
-    """One bit, told with randomised response several times."""
+    """One bit, released several times by randomised response."""
 
     strength: float
     times: int
 
     def renyi(self) -> FloatArray:
-        """Several times the cost of one answer."""
+        """Return the number of answers times the cost of one."""
         return exactly.response_renyi(GRID, self.strength, self.times)
 
     def epsilon(self, delta: float) -> float:
-        """The exact ε."""
+        """Return the exact ε."""
         return exactly.response_epsilon(delta, self.strength, self.times)
 
     def delta(self, epsilon: float) -> float:
-        """The exact δ."""
+        """Return the exact δ."""
         return exactly.response_delta(epsilon, self.strength, self.times)
 
 
@@ -68,7 +68,7 @@ Known = GaussianSum | Responses
 
 
 def every(effort: Effort) -> Iterator[Known]:
-    """From nearly nothing to far too much."""
+    """Yield mechanisms from very small to very large ε."""
     shifts = (0.03, 0.3, 1.0, 4.0) if effort.quick else (0.01, 0.03, 0.1, 0.3, 0.6, 1.0, 2.0, 4.0)
     strengths = (0.05, 1.0) if effort.quick else (0.01, 0.05, 0.2, 1.0, 3.0)
     yield from (GaussianSum(shift) for shift in shifts)
@@ -77,7 +77,7 @@ def every(effort: Effort) -> Iterator[Known]:
 
 
 def converted(method: Method) -> Callable[[Known, Points], FloatArray]:
-    """The ε that the shipped conversion proves at each δ."""
+    """Return a function that gives the ε of the shipped conversion at each δ."""
 
     def epsilons(known: Known, deltas: Points) -> FloatArray:
         with warnings.catch_warnings():
@@ -89,19 +89,19 @@ def converted(method: Method) -> Callable[[Known, Points], FloatArray]:
 
 
 def exact_epsilons(known: Known, deltas: Points) -> Truth:
-    """The exact ε at each δ."""
+    """Return the exact ε at each δ."""
     values = np.array([known.epsilon(delta) for delta in deltas])
     return Truth(values, _DOUBT * (1.0 + values), ("",) * values.size)
 
 
 def proven_deltas(known: Known, epsilons: Points) -> FloatArray:
-    """The δ that the shipped conversion proves at each ε; a δ of 1 proves nothing."""
+    """Return the δ of the shipped conversion at each ε; a δ of 1 proves nothing."""
     found = np.array([conversion.delta(GRID, known.renyi(), epsilon) for epsilon in epsilons])
     return np.where(found < 1.0, found, np.inf)
 
 
 def exact_deltas(known: Known, epsilons: Points) -> Truth:
-    """The exact δ at each ε."""
+    """Return the exact δ at each ε."""
     values = np.array([known.delta(epsilon) for epsilon in epsilons])
     return Truth(values, _DOUBT * values + 1e-300, ("",) * values.size)
 

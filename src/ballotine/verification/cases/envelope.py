@@ -1,4 +1,4 @@
-"""Envelopes: a cost for each top count that no tally with this top exceeds."""
+"""Envelopes: for each top count, a cost that no tally with this top exceeds."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ballotine.types import FloatArray
 from ballotine.verification.case import AnyCase, Axis, Case, Effort, Points
 from ballotine.verification.configurations import close_race, random_tally, tallies
 
-# An envelope belongs to one order, and each takes its time.
+# An envelope is computed for a single order, and is slow: use few orders.
 FEW_ORDERS = Axis("order", (2.0, 6.0, 24.0))
 THRESHOLD_SHARE, THRESHOLD_NOISE = 0.6, 2.0
 
 
 @dataclass(frozen=True)
 class EnvelopeCase:
-    """So many teachers and classes, and noise."""
+    """The numbers of teachers and classes, and the noise."""
 
     teachers: int
     classes: int
@@ -39,7 +39,7 @@ class Covered:
 
     @property
     def ensemble(self) -> EnvelopeCase:
-        """Who voted."""
+        """The parameters of the envelope that must cover this tally."""
         return EnvelopeCase(int(sum(self.tally)), len(self.tally), self.sigma)
 
 
@@ -49,7 +49,7 @@ LARGE = EnvelopeCase(50, 10, 10.0)
 
 
 def every(effort: Effort) -> Iterator[Covered]:
-    """All tallies of small ensembles, and random ones of a large one."""
+    """Yield all tallies of small ensembles, and random ones of a large ensemble."""
     for ensemble in SMALL if effort.quick else (*SMALL, *MEDIUM):
         for tally in tallies(ensemble.teachers, ensemble.classes):
             yield Covered(tally, ensemble.sigma)
@@ -82,24 +82,24 @@ def _confident(ensemble: EnvelopeCase, order: float) -> FloatArray:
 
 
 def gnmax_cost(covered: Covered, orders: Points) -> FloatArray:
-    """The envelope at the tally's top."""
+    """Return the envelope at the tally's top."""
     top = int(covered.tally[0])
     return np.array([_gnmax(covered.ensemble, order)[top] for order in orders])
 
 
 def confident_cost(covered: Covered, orders: Points) -> FloatArray:
-    """The envelope of the whole mechanism at the tally's top."""
+    """Return the envelope of the whole mechanism at the tally's top."""
     top = int(covered.tally[0])
     return np.array([_confident(covered.ensemble, order)[top] for order in orders])
 
 
 def gnmax_truth(covered: Covered, orders: Points) -> Truth:
-    """The exact cost, by the oracle."""
+    """Return the oracle's exact cost."""
     return votes.gnmax(covered.tally, covered.sigma, orders)
 
 
 def confident_truth(covered: Covered, orders: Points) -> Truth:
-    """The exact cost of the whole mechanism, by the oracle."""
+    """Return the oracle's exact cost of the whole mechanism."""
     level = THRESHOLD_SHARE * covered.ensemble.teachers
     noise = THRESHOLD_NOISE * covered.sigma
     return votes.confident_gnmax(covered.tally, covered.sigma, level, noise, orders)

@@ -1,4 +1,4 @@
-"""The confident check of multi-label votes: it runs once for every label."""
+"""The confident check of multi-label votes, which runs once per label."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ballotine.privacy import multilabel
 from ballotine.types import FloatArray
 from ballotine.verification.case import AnyCase, Case, Effort, Points
 from ballotine.verification.cases.multilabel import CLIPPINGS, MULTI_WINNER, clippings_of
-from ballotine.verification.elections import Cast, shown_cast, small_casts
+from ballotine.verification.elections import Cast, format_cast, small_casts
 
 SIGMA = 2.0
-"""Noise of the answers, where they are released with the checks."""
+"""The noise of the answers, where answers are released with the checks."""
 
 
 @dataclass(frozen=True)
 class CheckedLabels:
-    """The ballots of one query, with the threshold and noise of its checks."""
+    """The ballots of one query, and the threshold and noise of its checks."""
 
     labels: int
-    cast: Cast = field(metadata={"shown": shown_cast})
+    cast: Cast = field(metadata={"format": format_cast})
     threshold: float
     sigma_threshold: float
     tau: float | None
@@ -39,13 +39,13 @@ class CheckedLabels:
 
     @property
     def poll(self) -> Poll:
-        """The ballots alone."""
+        """The ballots without threshold and noise."""
         return Poll(self.labels, self.cast, self.tau, self.norm)
 
 
 @lru_cache(maxsize=1 << 13)
 def truth(query: CheckedLabels, orders: Points) -> Truth:
-    """The exact two-sided cost of the checks of all labels, by the oracle."""
+    """Return the oracle's exact two-sided cost of the checks of all labels."""
     poll = query.poll
     return poll_cost(
         poll, check_bits(poll.electorate, query.threshold, query.sigma_threshold), orders
@@ -53,7 +53,7 @@ def truth(query: CheckedLabels, orders: Points) -> Truth:
 
 
 def whole_truth(query: CheckedLabels, orders: Points) -> Truth:
-    """The cost of checks and answers together."""
+    """Return the exact cost of checks and answers together."""
     poll = query.poll
     check = check_bits(poll.electorate, query.threshold, query.sigma_threshold)
     answer = answer_bits(poll.electorate, SIGMA, "both")
@@ -61,37 +61,37 @@ def whole_truth(query: CheckedLabels, orders: Points) -> Truth:
 
 
 def every(effort: Effort, mechanism: str) -> Iterator[CheckedLabels]:
-    """Small polls with levels below, at and above what the counts can reach; two large camps."""
+    """Yield small polls with several thresholds, and large ones with two camps."""
     clippings = clippings_of(mechanism, effort)
     for clipping, (labels, cast) in itertools.product(clippings, small_casts(effort.quick)):
         teachers = sum(number for _, number in cast)
         for level in (0.6 * teachers, 1.0 * teachers):
             yield CheckedLabels(labels, cast, level, 0.6, clipping.tau, clipping.norm)
-    # Close to the level under much noise, and far from it under little.
+    # Close to the threshold with much noise, and far from it with little.
     fixed = ((40, 40.0, 10.0), (42, 50.0, 0.6))
     for clipping, size, (crowd, level, noise) in itertools.product(clippings, (1, 3, 10), fixed):
         camps = ((tuple(range(size)), crowd), (tuple(range(size, 2 * size)), 50 - crowd))
         yield CheckedLabels(20, camps, level, noise, clipping.tau, clipping.norm)
 
 
-# The ballots make no difference to it, so it is asked for once.
+# It does not depend on the ballots, so it is computed once.
 _tight_check = lru_cache(maxsize=1 << 12)(multilabel.tight_check)
 
 
 def gaussian_cost(query: CheckedLabels, orders: Points) -> FloatArray:
-    """The joint cost of the noisy counts."""
+    """Return the joint cost of the noisy counts."""
     return multilabel.joint_check(
         orders, query.sigma_threshold, query.labels, query.tau, query.norm
     )
 
 
 def tight_cost(query: CheckedLabels, orders: Points) -> FloatArray:
-    """The joint cost of the released bits."""
+    """Return the joint cost of the released bits."""
     return _tight_check(orders, query.sigma_threshold, query.labels, query.tau, query.norm)
 
 
 def data_dependent_cost(query: CheckedLabels, orders: Points) -> FloatArray:
-    """The joint cost of the released bits at these counts."""
+    """Return the joint cost of the released bits at these counts."""
     poll = query.poll
     return multilabel.check_data_dependent(
         poll.counts(),
@@ -105,14 +105,14 @@ def data_dependent_cost(query: CheckedLabels, orders: Points) -> FloatArray:
 
 
 def whole_cost(query: CheckedLabels, orders: Points) -> FloatArray:
-    """Checks and answers, each in the worst case."""
+    """Return the suprema of checks and answers, added up."""
     answer = multilabel.tight(orders, SIGMA, query.labels, query.tau, query.norm)
     cost: FloatArray = tight_cost(query, orders) + answer
     return cost
 
 
-def holding(mechanism: str) -> Iterator[AnyCase]:
-    """The cases of one mechanism."""
+def cases_of(mechanism: str) -> Iterator[AnyCase]:
+    """Yield the cases of one mechanism."""
     configurations = partial(every, mechanism=mechanism)
     yield Case(
         f"{mechanism}/check-gaussian",
@@ -156,4 +156,4 @@ def holding(mechanism: str) -> Iterator[AnyCase]:
     )
 
 
-CASES: tuple[AnyCase, ...] = tuple(case for name in CLIPPINGS for case in holding(name))
+CASES: tuple[AnyCase, ...] = tuple(case for name in CLIPPINGS for case in cases_of(name))

@@ -24,12 +24,12 @@ class LaplaceVote:
 
 
 def truth(vote: LaplaceVote, orders: Points) -> Truth:
-    """The exact two-sided cost of a tally, by the oracle."""
+    """Return the oracle's exact two-sided cost of a tally."""
     return votes.lnmax(vote.tally, vote.gamma, orders)
 
 
 def every(effort: Effort) -> Iterator[LaplaceVote]:
-    """Small and large tallies, from much noise to little."""
+    """Yield small and large tallies with much to little noise."""
     for gamma in (0.1, 1.0) if effort.quick else (0.05, 0.1, 0.3, 1.0, 2.0):
         for tally in small_tallies(effort):
             yield LaplaceVote(tally, gamma)
@@ -38,7 +38,7 @@ def every(effort: Effort) -> Iterator[LaplaceVote]:
 
 
 def one_direction(_: Effort) -> Iterator[LaplaceVote]:
-    """Almost unanimous votes: the neighbour is far less certain than the tally."""
+    """Yield almost unanimous votes, where the neighbour is far less certain than the tally."""
     yield LaplaceVote((12.0, 0.0), 1.0)
     yield LaplaceVote((50.0, 0.0), 0.2)
 

@@ -1,4 +1,4 @@
-"""Binary and τ voting: k labels at once, each with noise of its own."""
+"""Binary and τ voting: k labels at once, each with independent noise."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TAUS = Axis("tau", (0.5, 1.0, 1.3, 1.8, 2.5, 3.4, 6.0))
 
 @lru_cache(maxsize=1 << 14)
 def truth(election: Election, orders: Points) -> Truth:
-    """The exact two-sided cost of a poll's answers, by the oracle."""
+    """Return the oracle's exact two-sided cost of a poll's answers."""
     poll = election.poll
     bits = answer_bits(poll.electorate, election.sigma, election.variant)
     return poll_cost(poll, bits, orders, election.teachers)
@@ -56,29 +56,28 @@ def truth(election: Election, orders: Points) -> Truth:
 
 @lru_cache(maxsize=1 << 13)
 def counts_truth(election: Election, orders: Points) -> Truth:
-    """The same when all that is known of unclipped ballots is their counts."""
+    """Return the same when only the counts of unclipped ballots are known."""
     poll = election.poll
     bits = answer_bits(poll.electorate, election.sigma, election.variant)
     return counts_cost(poll.counts(), poll.electorate, bits, orders)
 
 
 def gaussian_cost(election: Election, orders: Points) -> FloatArray:
-    """The data-independent cost of the noisy margins."""
-    return multilabel.gaussian(
-        orders,
-        election.sigma,
-        election.labels,
-        election.tau,
-        election.norm,
-        election.variant,
-        election.reach,
-    )
+    """Return the data-independent cost of the noisy margins."""
+    return multilabel.gaussian(orders, *_settings(election))
 
 
 def tight_cost(election: Election, orders: Points) -> FloatArray:
-    """The data-independent cost of the released bits."""
-    return _tight(
-        orders,
+    """Return the data-independent cost of the released bits."""
+    return _tight(orders, *_settings(election))
+
+
+# It does not depend on the ballots, so it is computed once.
+_tight = lru_cache(maxsize=1 << 12)(multilabel.tight)
+
+
+def _settings(election: Election) -> tuple[float, int, float | None, Norm, Variant, float]:
+    return (
         election.sigma,
         election.labels,
         election.tau,
@@ -86,15 +85,11 @@ def tight_cost(election: Election, orders: Points) -> FloatArray:
         election.variant,
         election.reach,
     )
-
-
-# The ballots make no difference to it, so it is asked for once.
-_tight = lru_cache(maxsize=1 << 12)(multilabel.tight)
 
 
 @lru_cache(maxsize=1 << 13)
 def data_dependent_cost(election: Election, orders: Points) -> FloatArray:
-    """The data-dependent cost of the released bits."""
+    """Return the data-dependent cost of the released bits."""
     poll = election.poll
     return multilabel.data_dependent(
         poll.counts(),
@@ -109,12 +104,12 @@ def data_dependent_cost(election: Election, orders: Points) -> FloatArray:
 
 
 def clippings_of(mechanism: str, effort: Effort) -> tuple[ClippingCase, ...]:
-    """The ways to clip that are tried."""
+    """Return the clippings to check."""
     return CLIPPINGS[mechanism][-2:] if effort.quick else CLIPPINGS[mechanism]
 
 
 def every(effort: Effort, mechanism: str, variant: Variant) -> Iterator[Election]:
-    """Small polls, and large ones with two camps."""
+    """Return small polls, and large ones with two camps."""
     clippings = clippings_of(mechanism, effort)
     return itertools.chain(
         small_elections(effort, variant, clippings),
@@ -124,13 +119,13 @@ def every(effort: Effort, mechanism: str, variant: Variant) -> Iterator[Election
 
 
 def weighted(effort: Effort, mechanism: str) -> Iterator[Election]:
-    """Small polls of teachers that weigh 2.5 each."""
+    """Yield small polls of teachers with weight 2.5."""
     for election in small_elections(effort, "both", clippings_of(mechanism, effort)):
         yield replace(election, sigma=3.0 * election.sigma, weight=2.5)
 
 
 def duplicated(effort: Effort, mechanism: str) -> Iterator[Election]:
-    """Small polls in which two teachers may change their ballots in different ways."""
+    """Yield polls in which two teachers may change their ballots independently."""
     clippings = clippings_of(mechanism, effort)
     small, camps = small_elections(effort, "both", clippings), fixed_camps("both", clippings)
     for election in itertools.chain(small, camps):
@@ -140,37 +135,37 @@ def duplicated(effort: Effort, mechanism: str) -> Iterator[Election]:
 
 @dataclass(frozen=True)
 class Ballots:
-    """So many labels, clipped in this norm."""
+    """The number of labels, and the norm to which ballots are clipped."""
 
     labels: int
     norm: Norm
 
 
 def label_numbers(_: Effort, norm: Norm) -> Iterator[Ballots]:
-    """Up to twelve labels, and twenty."""
+    """Yield up to twelve labels, and twenty."""
     for labels in (*range(1, 13), 20):
         yield Ballots(labels, norm)
 
 
 def shipped_distance(ballots: Ballots, taus: Points) -> FloatArray:
-    """Δ² as it ships."""
+    """Return the shipped Δ²."""
     found = [multilabel.squared_sensitivity(ballots.labels, tau, ballots.norm) for tau in taus]
     return np.array(found)
 
 
 @lru_cache(maxsize=64)
 def true_distance(ballots: Ballots, taus: Points) -> Truth:
-    """Δ² by trying all sizes and overlaps."""
+    """Return Δ² by trying all sizes and overlaps."""
     found = np.array([squared_distance(ballots.labels, tau, ballots.norm) for tau in taus])
     return Truth(found, 1e-12 * found, ("",) * len(taus))
 
 
-def holding(mechanism: str, way: str) -> Iterator[AnyCase]:
-    """The cases of one mechanism and one way to add noise."""
-    configurations = partial(every, mechanism=mechanism, variant=VARIANTS[way])
+def variant_cases(mechanism: str, variant: str) -> Iterator[AnyCase]:
+    """Yield the cases of one mechanism and one noise variant."""
+    configurations = partial(every, mechanism=mechanism, variant=VARIANTS[variant])
     yield Case(
-        f"{mechanism}/{way}-gaussian",
-        f"{FACTORS[way]} whatever the ballots",
+        f"{mechanism}/{variant}-gaussian",
+        f"{FACTORS[variant]} whatever the ballots",
         SOURCES[mechanism],
         "holds",
         0.97,
@@ -179,7 +174,7 @@ def holding(mechanism: str, way: str) -> Iterator[AnyCase]:
         truth,
     )
     yield Case(
-        f"{mechanism}/{way}-tight",
+        f"{mechanism}/{variant}-tight",
         "one-bit suprema of all labels, at the worst pair of ballots",
         "independent bits of shifted Gaussians; new",
         "holds",
@@ -189,7 +184,7 @@ def holding(mechanism: str, way: str) -> Iterator[AnyCase]:
         truth,
     )
     dependent = Case(
-        f"{mechanism}/{way}-data-dependent",
+        f"{mechanism}/{variant}-data-dependent",
         "divergences of all labels at their counts, at the worst pair of ballots",
         "independent bits of shifted Gaussians; new",
         "holds",
@@ -200,12 +195,12 @@ def holding(mechanism: str, way: str) -> Iterator[AnyCase]:
     )
     yield dependent
     if mechanism == "binary":
-        # Without clipping every label can move freely, and the cost is exact.
+        # Without clipping the labels move independently, and the cost is exact.
         yield accuracy(replace(dependent, truth=counts_truth))
 
 
-def heavier(mechanism: str) -> Iterator[AnyCase]:
-    """Weighted ballots, and records that two teachers saw."""
+def reach_cases(mechanism: str) -> Iterator[AnyCase]:
+    """Yield the cases of weighted ballots, and of records that two teachers saw."""
     yield Case(
         f"{mechanism}/weights",
         "divergences of all labels when every teacher weighs 2.5",
@@ -229,7 +224,7 @@ def heavier(mechanism: str) -> Iterator[AnyCase]:
 
 
 def distances(mechanism: str, norm: Norm) -> AnyCase:
-    """Δ² of one norm."""
+    """Return the case of Δ² in one norm."""
     return Case(
         f"{mechanism}/sensitivity",
         "Δ², the largest squared distance of two clipped ballots",
@@ -244,12 +239,12 @@ def distances(mechanism: str, norm: Norm) -> AnyCase:
 
 
 CASES: tuple[AnyCase, ...] = (
-    *(case for way in VARIANTS for case in holding("binary", way)),
-    *heavier("binary"),
+    *(case for variant in VARIANTS for case in variant_cases("binary", variant)),
+    *reach_cases("binary"),
     distances("tau-l2", "l2"),
-    *(case for way in VARIANTS for case in holding("tau-l2", way)),
-    *heavier("tau-l2"),
+    *(case for variant in VARIANTS for case in variant_cases("tau-l2", variant)),
+    *reach_cases("tau-l2"),
     distances("tau-l1", "l1"),
-    *(case for way in VARIANTS for case in holding("tau-l1", way)),
-    *heavier("tau-l1"),
+    *(case for variant in VARIANTS for case in variant_cases("tau-l1", variant)),
+    *reach_cases("tau-l1"),
 )

@@ -1,4 +1,4 @@
-"""What the multi-winner paper claims of Binary and τ voting, and is not so."""
+"""False claims of the multi-winner paper about Binary and τ voting."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ TEACHERS = 50
 
 
 def camps(size: int, crowd: int) -> Cast:
-    """Two camps of 50 teachers that name different labels, as many each."""
+    """Return two camps of 50 teachers that name different labels, the same number each."""
     first, second = tuple(range(size)), tuple(range(size, 2 * size))
     return ((first, crowd), (second, TEACHERS - crowd))
 
 
 def one_noise_binary(_: Effort) -> Iterator[Election]:
-    """Unclipped ballots, one noise against the complement."""
+    """Yield unclipped ballots, one noise against the complement."""
     yield Election(4, camps(2, 9), 0.5, "one-against-complement", None, "l2")
 
 
 def one_noise_tau(_: Effort) -> Iterator[Election]:
-    """Clipped ballots, one noise against the complement."""
+    """Yield clipped ballots, one noise against the complement."""
     yield Election(20, camps(1, 9), 0.8, "one-against-complement", 1.0, "l2")
 
 
 def two_noises_tau(_: Effort) -> Iterator[Election]:
-    """Clipped ballots, both counts with noise: the paper's own setting."""
+    """Yield clipped ballots with noise on both counts: the paper's own setting."""
     yield Election(20, camps(4, 1), 9.0, "both", 1.8, "l2")
     yield Election(20, camps(4, 25), 9.0, "both", 1.8, "l2")
 
 
 def few_uncertain_labels(_: Effort) -> Iterator[Election]:
-    """Two labels that are open, eighteen that nobody names."""
+    """Yield ballots with two undecided labels and eighteen that nobody names."""
     yield Election(20, camps(1, 18), 3.0, "both", 1.0, "l2")
 
 
 def six_checks(_: Effort) -> Iterator[CheckedLabels]:
-    """Six labels close to the threshold at once."""
+    """Yield six labels close to the threshold at once."""
     yield CheckedLabels(6, camps(3, 26), 26.0, 10.0, None, "l2")
     yield CheckedLabels(6, camps(3, 26), 40.0, 10.0, None, "l2")
 
 
 def binary_claim(election: Election, orders: Points) -> FloatArray:
-    """The cost of one binary vote with two noises, for each label: kα/σ²."""
+    """Return kα/σ²: the cost of one binary vote with two noises, for each label."""
     cost: FloatArray = election.labels * published.gnmax(orders, election.sigma)
     return cost
 
@@ -62,7 +62,7 @@ def tau_claim(election: Election, orders: Points) -> FloatArray:
 
 
 def per_label_minimum(election: Election, orders: Points) -> FloatArray:
-    """The smaller of Theorem 6 and an equal share of αΔ²/σ², label by label."""
+    """Return the smaller of Theorem 6 and an equal share of αΔ²/σ², summed over the labels."""
     positive = election.poll.counts()
     pairs = np.stack((positive, election.poll.electorate - positive), axis=1)
     reach = min(1.0, election.tau or 1.0)

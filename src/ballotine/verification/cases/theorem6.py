@@ -1,4 +1,4 @@
-"""Theorem 6 of Scalable PATE as it is printed, and as it is quoted."""
+"""Theorem 6 of Scalable PATE as printed, and as quoted elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ballotine.verification.printed import (
 
 @dataclass(frozen=True)
 class FreeOrders:
-    """A tally, and the two orders at which Theorem 6 is entered."""
+    """A tally, and the two orders μ1 and μ2 of Theorem 6."""
 
     tally: Tally
     sigma: float
@@ -34,17 +34,17 @@ class FreeOrders:
 
 
 def one_direction(_: Effort) -> Iterator[Vote]:
-    """Almost unanimous votes: the neighbour is far less certain than the tally."""
+    """Yield almost unanimous votes, where the neighbour is far less certain than the tally."""
     yield Vote((50.0, 0.0), 7.0)
 
 
 def forward(vote: FreeOrders, orders: Points) -> Truth:
-    """The one direction that the theorem speaks of."""
+    """Return the exact cost in the one direction that the theorem covers."""
     return votes.gnmax(vote.tally, vote.sigma, orders, forward_only=True)
 
 
 def as_printed(vote: FreeOrders, orders: Points) -> FloatArray:
-    """The bound where every printed condition is met."""
+    """Return the bound where every printed condition is met."""
     q = error_bound(vote.tally, vote.sigma)
     if printed_condition(q, vote.mu1, vote.mu2, vote.sigma) < 0.0:
         return np.full(len(orders), np.inf)
@@ -52,7 +52,7 @@ def as_printed(vote: FreeOrders, orders: Points) -> FloatArray:
 
 
 def as_misprinted(vote: FreeOrders, orders: Points) -> FloatArray:
-    """The bound where only the misprinted condition is met."""
+    """Return the bound where only the misprinted condition is met."""
     q = error_bound(vote.tally, vote.sigma)
     entry = (q, vote.mu1, vote.mu2, vote.sigma)
     if misprinted_condition(*entry) < 0.0 or printed_condition(*entry) >= 0.0:
@@ -61,12 +61,12 @@ def as_misprinted(vote: FreeOrders, orders: Points) -> FloatArray:
 
 
 def beyond_the_missing_condition(_: Effort) -> Iterator[FreeOrders]:
-    """Orders with q·e^ε2 above 1."""
+    """Yield orders with q·e^ε2 above 1."""
     yield FreeOrders((5.0, 2.0), 1.5, 4.0, 11.6)
 
 
 def beyond_the_quotient(_: Effort) -> Iterator[FreeOrders]:
-    """Four subsets (two labels) whose q is below the product and above the quotient."""
+    """Yield four subsets (two labels) whose q is below the product and above the quotient."""
     yield FreeOrders((5.0, 4.0, 3.0, 3.0), 1.5, 3.0, 1.4)
     yield FreeOrders((8.0, 2.0, 1.0, 1.0), 10.0, 3.0, 27.5)
 

@@ -17,7 +17,7 @@ from ballotine.verification.configurations import large_votes, small_tallies
 
 @dataclass(frozen=True)
 class Absence:
-    """The votes of those who took part, out of so many teachers."""
+    """The votes of the participating teachers, and the number of all teachers."""
 
     tally: Tally
     teachers: int
@@ -25,12 +25,12 @@ class Absence:
 
     @property
     def scale(self) -> float:
-        """What rescaling to the number of all teachers makes of one vote."""
+        """The weight of one vote after rescaling to the number of all teachers."""
         return self.teachers / sum(self.tally)
 
 
 def every(effort: Effort) -> Iterator[Absence]:
-    """Small and large tallies of half to all of the teachers."""
+    """Yield small and large tallies with half to all of the teachers."""
     for sigma in (0.35, 0.7):
         yield Absence((17.0, 3.0), 40, sigma)
     for tally in small_tallies(effort, (2, 3), 10):
@@ -45,18 +45,18 @@ def every(effort: Effort) -> Iterator[Absence]:
 
 
 def unscaled_truth(query: Absence, orders: Points) -> Truth:
-    """A vote that takes part counts once."""
+    """Return the exact cost when participating votes have weight 1."""
     return votes.gnmax(query.tally, query.sigma, orders)
 
 
 def rescaled_truth(query: Absence, orders: Points) -> Truth:
-    """A vote that takes part counts for those who did not."""
+    """Return the exact cost when participating votes are rescaled."""
     tally = tuple(count * query.scale for count in query.tally)
     return votes.gnmax(tally, query.sigma, orders, query.scale)
 
 
 def unscaled_cost(query: Absence, orders: Points) -> FloatArray:
-    """One vote of weight 1, from a teacher that takes part."""
+    """Return the published cost of a participating vote of weight 1."""
     return published.gnmax(orders, query.sigma)
 
 

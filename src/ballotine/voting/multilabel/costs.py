@@ -146,14 +146,14 @@ class CheckedRelease(LabelRelease):
         rates = np.zeros((len(self._powers), 2, 2, counts.size, self._grid.size))
         for largest, smallest in self._groups:
             step = self.weight * largest
-            down, up = (np.minimum(step, room) for room in self._rooms(counts))
+            down, up = (np.minimum(step, room) for room in self._headroom(counts))
             for sign, move in enumerate((-down, up)):
                 costs = self._worst_of_a_move(counts, move)
                 for power, (forth, back) in zip(self._powers, rates, strict=True):
                     stretch = (self.scales[0] / smallest) ** power
                     np.maximum(forth[sign], stretch * costs[0::2], out=forth[sign])
                     np.maximum(back[sign], stretch * costs[1::2], out=back[sign])
-        # Exact costs do not fall with the order; keep rounding from hiding that.
+        # Exact costs do not fall with the order; restore that after rounding.
         np.maximum.accumulate(rates, axis=4, out=rates)
         return rates
 
