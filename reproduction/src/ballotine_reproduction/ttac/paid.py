@@ -13,7 +13,7 @@ from ballotine.ledger import Ledger
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, GaussianArgmax
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.plan import PRECISION, epsilon_of, gnmax_sigma
+from ballotine.privacy.plan import PRECISION, epsilon_of, smallest_noise
 from ballotine.teachers.engine import LocalEngine
 from ballotine.teachers.ttac import (
     Method,
@@ -177,7 +177,7 @@ def _prices(row: Row) -> tuple[float, float | None, float | None]:
         return PLAIN, None, None
     budget = Budget(row.epsilon, DELTA)
     if not row.together:
-        sigma = gnmax_sigma(QUERIES, budget, CLASSES)
+        sigma = smallest_noise(lambda s: [(GaussianArgmax(s, CLASSES), QUERIES)], budget)
         return epsilon_of([(GaussianArgmax(sigma, CLASSES), QUERIES)], DELTA), sigma, None
     plan = plan_rounds(budget, ROUNDS, SHARE)
     sigma = _vote_sigma(plan)

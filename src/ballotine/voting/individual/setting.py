@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,9 +15,8 @@ from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.privacy.plan import NEAR_ORDERS
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray
-from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.gnmax import GNMax
 from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.registry import able
 
 
 @dataclass(frozen=True)
@@ -68,17 +67,8 @@ def strength(epsilon: float, delta: float) -> float:
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """The mechanism for so many times as many teachers: noise and threshold grow alike."""
-    if not isinstance(mechanism, GNMax | ConfidentGNMax):
+    if not mechanism.individual:
         raise ParameterError(
-            f"{mechanism.name} has no costs for individual budgets; use gnmax or confident-gnmax"
+            f"{mechanism.name} has no costs for individual budgets; use {able('individual')}"
         )
-    if factor == 1.0:
-        return mechanism
-    if isinstance(mechanism, GNMax):
-        return replace(mechanism, sigma=factor * mechanism.sigma)
-    return replace(
-        mechanism,
-        sigma=factor * mechanism.sigma,
-        threshold=factor * mechanism.threshold,
-        sigma_threshold=factor * mechanism.sigma_threshold,
-    )
+    return mechanism.scaled(factor)

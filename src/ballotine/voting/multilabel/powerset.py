@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import ClassVar
@@ -26,8 +26,10 @@ from ballotine.privacy import powerset, published
 from ballotine.privacy.events import Event, GaussianArgmax
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
+from ballotine.voting.gnmax import NOISE
+from ballotine.voting.mechanism import AuditDefault, Bounds, Mechanism, refuse_reach
 from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies
+from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
 
 # The cost of an argmax does not depend on the number of classes beyond two; this one fits
@@ -53,10 +55,14 @@ class PowersetVoting(Mechanism):
             make an answer cheaper, but leaves fewer sets that nobody meant. None: no limit.
     """
 
-    sigma: float
-    tau: int | None = None
+    sigma: float = field(metadata=NOISE)
+    tau: int | None = field(
+        default=None, metadata=parameter("Most labels that a set may name.", above=0)
+    )
     name: ClassVar[str] = "powerset"
     multilabel: ClassVar[bool] = True
+    analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight", "exact"})
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 2.0}, queries=10)
 
     def __post_init__(self) -> None:
         positive(self.sigma)
@@ -120,22 +126,27 @@ class PowersetVoting(Mechanism):
             largest: FloatArray = self.sigma * ndtri_exp(-drawn / number)
         return largest
 
-    def _data_dependent(
+    def _published(
         self,
         tallies: Tallies,
         answers: IntArray,  # noqa: ARG002
         orders: FloatArray,
-        bounds: Bounds,
         reach: Reach,
     ) -> FloatArray:
-        """Theorem 6 over all neighbours, sets without votes included; or the exact cost."""
+        """Theorem 6 over all neighbours, sets without votes included."""
+        counts, allowed = self._open(tallies, reach)
+        return _theorem6(counts, allowed, orders, self.sigma)
+
+    def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
+        counts, allowed = self._open(tallies, reach)
+        return powerset.data_dependent(counts, allowed, orders, self.sigma)
+
+    def _open(self, tallies: Tallies, reach: Reach) -> tuple[FloatArray, int]:
+        """The counts of sets, and how many sets are allowed."""
         refuse_reach(self, reach)
         subsets = self._own(tallies)
         counts = subsets.unlock(reason="pricing a noisy argmax for the data holder")
-        allowed = powerset.allowed_subsets(subsets.labels, self.tau)
-        if bounds == "published":
-            return _theorem6(counts, allowed, orders, self.sigma)
-        return powerset.data_dependent(counts, allowed, orders, self.sigma)
+        return counts, powerset.allowed_subsets(subsets.labels, self.tau)
 
     def _own(self, tallies: Tallies) -> SubsetTallies:
         if not isinstance(tallies, SubsetTallies) or tallies.most != self.tau:
