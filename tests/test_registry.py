@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import field, make_dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from ballotine.estimators import STUDENTS, TRANSFORMERS, register_student, regis
 from ballotine.models import PARTS, TRUSTED, load_model, save_model
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.registry import Registry
-from ballotine.voting import MECHANISMS, GNMax, make_mechanism, register
+from ballotine.voting import MECHANISMS, GNMax, LNMax, make_mechanism, register
 from ballotine.voting.parameters import declared, parameter, shared
 from tests.conftest import Command
 
@@ -244,3 +245,18 @@ def test_a_parameter_can_be_typed() -> None:
     odd = make_dataclass("Odd", [("x", list[int], field(metadata=parameter("Odd.")))])
     with pytest.raises(TypeError, match="cannot be typed"):
         declared(odd)
+
+
+@pytest.mark.parametrize(
+    ("promised", "words"),
+    [
+        ({"analyses": frozenset({"tight", "exact"})}, "declares a cost without _exact"),
+        ({"publishable": True}, "declares a cost without envelope"),
+        ({"planned_by": "volume"}, "the noise to plan"),
+        ({"analyses": frozenset()}, "lacks a tight cost"),
+    ],
+)
+def test_a_mechanism_cannot_promise_what_it_lacks(promised: dict[str, Any], words: str) -> None:
+    kind = type("Loudest", (LNMax,), {"name": "loudest", **promised})
+    with pytest.raises(ParameterError, match=words):
+        MECHANISMS.register("loudest", kind)

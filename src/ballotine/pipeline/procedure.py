@@ -20,12 +20,10 @@ from ballotine.ledger.keys import group_key
 from ballotine.pipeline.together import LearnTogether
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray, Labels
-from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Plan, Rules
-from ballotine.voting.individual import Scheme, group_numbers
+from ballotine.voting import Mechanism, Plan, Rules
+from ballotine.voting.individual import Scheme, group_numbers, require_priced
+from ballotine.voting.registry import able
 from ballotine.voting.session import RECORDS, require_ledger
-
-WHOLE_VOTES = (GNMax, ConfidentGNMax)
-"""Mechanisms that can weigh votes, and whose data-dependent ε can be published."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ class Request:
             raise ParameterError(
                 "individual budgets bring their own ε: leave budget out and give delta"
             )
-        self._require_whole_votes("individual budgets work")
+        require_priced(self.mechanism)
 
     def _check_fixed(self) -> None:
         if self.budget is not None or self.delta is None:
@@ -110,7 +108,11 @@ class Request:
             )
         if self.queries is None or self.queries < 1:
             raise ParameterError("the fixed mode needs the number of queries, beforehand")
-        self._require_whole_votes("the fixed mode works")
+        if not self.mechanism.publishable:
+            raise ParameterError(
+                f"the fixed mode works with {able('publishable', 'and')}, not with "
+                f"{self.mechanism.name}"
+            )
 
     def _check_together(self, together: LearnTogether) -> None:
         if self.mechanism.multilabel:
@@ -122,12 +124,6 @@ class Request:
             raise ParameterError(
                 f"teachers that learn together answer in strict mode, not in {self.mode.value} "
                 "mode: a cost that depends on the votes is not proven for them"
-            )
-
-    def _require_whole_votes(self, what: str) -> None:
-        if not isinstance(self.mechanism, WHOLE_VOTES):
-            raise ParameterError(
-                f"{what} with gnmax and confident-gnmax, not with {self.mechanism.name}"
             )
 
 

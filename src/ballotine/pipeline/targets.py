@@ -14,7 +14,7 @@ from ballotine.data.target import label_matrix
 from ballotine.errors import DataError, ParameterError
 from ballotine.teachers import Cast
 from ballotine.types import IntArray, Labels
-from ballotine.voting import Mechanism, PowersetVoting, cast_labels
+from ballotine.voting import Mechanism, cast_labels
 
 Thresholds = float | npt.ArrayLike
 
@@ -62,8 +62,7 @@ def caster(mechanism: Mechanism, thresholds: Thresholds | None, labels: int) -> 
         labels: how many labels there are.
     """
     limits = np.asarray(0.5 if thresholds is None else thresholds, dtype=np.float64)
-    most = mechanism.tau if isinstance(mechanism, PowersetVoting) else None
-    cast = partial(cast_labels, thresholds=limits, most=most)
+    cast = partial(cast_labels, thresholds=limits, most=mechanism.most_labels)
     cast(np.zeros((1, labels)))  # what is wrong with the thresholds is said now
     return cast
 
@@ -73,5 +72,4 @@ def variant_of(mechanism: Mechanism, thresholds: Thresholds | None) -> str:
     if not mechanism.multilabel:
         return ""
     limits = np.atleast_1d(np.asarray(0.5 if thresholds is None else thresholds, dtype=np.float64))
-    most = mechanism.tau if isinstance(mechanism, PowersetVoting) else None
-    return f"labels above {limits.tolist()}, at most {most}"
+    return f"labels above {limits.tolist()}, at most {mechanism.most_labels}"

@@ -183,20 +183,21 @@ class Mechanism(ABC):
         if factor == 1.0:
             return self
         scales = {name: one.parameter.votes for name, one in declared(type(self)).items()}
+        if not any(scales.values()):
+            raise ParameterError(f"{self.name} does not say how it scales")
         values = {name: getattr(self, name) for name, votes in scales.items() if votes}
-        return replace(
-            self,
-            **{
-                name: value * factor ** scales[name]
-                for name, value in values.items()
-                if value is not None
-            },
-        )
+        given = {name: value for name, value in values.items() if value is not None}
+        return replace(self, **{name: v * factor ** scales[name] for name, v in given.items()})
 
     @property
     def checks(self) -> tuple[tuple[float, float], ...]:
         """The votes that each check asks for, and the standard deviation of its noise."""
         return ()
+
+    @property
+    def most_labels(self) -> int | None:
+        """How many labels a ballot may name; teachers keep their most probable ones."""
+        return None
 
     def require_votes(self, votes: float) -> None:
         """Refuse checks that cost privacy and that so many votes can never pass."""
@@ -241,8 +242,8 @@ def refuse_reach(mechanism: Mechanism, reach: Reach) -> None:
     """For mechanisms whose cost is known for one teacher of weight one only."""
     if reach != ONE_VOTE:
         raise ParameterError(
-            f"{mechanism.name} has no cost for weighted or shared votes; "
-            f"use {able('individual')} with individual budgets"
+            f"{mechanism.name} has no cost for weighted or shared votes; individual budgets work "
+            f"with {able('individual', 'and')}"
         )
 
 

@@ -27,7 +27,16 @@ def _mechanism(name: str, kind: Any) -> type[Mechanism]:
         raise ParameterError(f"{name!r} is not a class of mechanisms: a frozen dataclass")
     if getattr(kind, "name", None) != name:
         raise ParameterError(f"the mechanism {kind.__name__} does not call itself {name!r}")
-    declared(kind)
+    promised = {
+        "_published": "published" in kind.analyses,
+        "_exact": "exact" in kind.analyses,
+        "envelope": kind.publishable,
+    }
+    for method, wanted in promised.items():
+        if wanted and getattr(kind, method) is getattr(Mechanism, method):
+            raise ParameterError(f"the mechanism {name!r} declares a cost without {method}()")
+    if "tight" not in kind.analyses or kind.planned_by not in {"", *declared(kind)}:
+        raise ParameterError(f"the mechanism {name!r} lacks a tight cost or the noise to plan")
     return kind
 
 
@@ -58,7 +67,7 @@ def accepted(kind: type[Mechanism], parameters: Mapping[str, Any]) -> dict[str, 
     return given
 
 
-def able(ability: str) -> str:
+def able(ability: str, last: str = "or") -> str:
     """The names of the mechanisms that declare an ability, for messages: "gnmax or …"."""
     names = [name for name, kind in MECHANISMS.usable().items() if getattr(kind, ability)]
-    return " or ".join(names)
+    return f" {last} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -17,6 +17,7 @@ from ballotine.voting.individual.levels import (
 )
 from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.scheme import Scheme
+from ballotine.voting.individual.setting import require_priced
 from ballotine.voting.individual.tiers import smallest_budgets
 from ballotine.voting.individual.upsampling import Upsampling
 from ballotine.voting.individual.vanishing import Vanishing
@@ -45,5 +46,6 @@ __all__ = [
     "group_costs",
     "group_numbers",
     "history",
+    "require_priced",
     "smallest_budgets",
 ]

@@ -65,10 +65,15 @@ def strength(epsilon: float, delta: float) -> float:
     return math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
 
 
-def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
-    """The mechanism for so many times as many teachers: noise and threshold grow alike."""
+def require_priced(mechanism: Mechanism) -> None:
+    """Refuse a mechanism whose cost is not known for weighted votes and shared records."""
     if not mechanism.individual:
         raise ParameterError(
-            f"{mechanism.name} has no costs for individual budgets; use {able('individual')}"
+            f"individual budgets work with {able('individual', 'and')}, not with {mechanism.name}"
         )
+
+
+def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
+    """The mechanism for so many times as many teachers: noise and threshold grow alike."""
+    require_priced(mechanism)
     return mechanism.scaled(factor)

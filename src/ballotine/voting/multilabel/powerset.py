@@ -73,6 +73,11 @@ class PowersetVoting(Mechanism):
                 )
             object.__setattr__(self, "tau", int(self.tau))
 
+    @property
+    def most_labels(self) -> int | None:
+        """As many as a set may name."""
+        return self.tau
+
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """One noisy argmax over the allowed sets."""
         refuse_reach(self, reach)
