@@ -19,6 +19,8 @@ from ballotine.errors import ParameterError, RunFileError, RunFolderError
 from ballotine.estimators import STUDENTS, TRANSFORMERS, register_student, register_transformer
 from ballotine.models import PARTS, TRUSTED, load_model, save_model
 from ballotine.pipeline.estimators import make_estimator, make_transformer
+from ballotine.pipeline.features import ROW_BY_ROW, assumed
+from ballotine.pipeline.sections import FeaturesSection
 from ballotine.registry import Registry
 from ballotine.voting import MECHANISMS, GNMax, LNMax, make_mechanism, register
 from ballotine.voting.parameters import declared, parameter, shared
@@ -81,11 +83,14 @@ def test_names_that_ship_are_those_of_their_classes() -> None:
         assert f"{MECHANISMS[name].__module__}:{MECHANISMS[name].__qualname__}" == path
     assert list(MECHANISMS) == list(shipped.MECHANISMS)
     assert len(MECHANISMS) == len(shipped.MECHANISMS)
-    for registry in (STUDENTS, TRANSFORMERS):
-        for name, origin in registry.shipped.items():
-            if origin.path.startswith("ballotine."):
-                kind = registry[name]
-                assert f"{kind.__module__}:{kind.__qualname__}" == origin.path
+    for origin in (*STUDENTS.shipped.values(), *TRANSFORMERS.shipped.values()):
+        if origin.path.startswith("ballotine."):
+            module, name = origin.path.split(":")
+            source = (
+                Path(ballotine.__file__).parents[1].joinpath(*module.split(".")).with_suffix(".py")
+            )
+            # A file names a type by where it is defined. Read, not imported: some need torch.
+            assert f"\nclass {name}(" in source.read_text(encoding="utf-8")
 
 
 def test_every_mechanism_that_ships_is_public() -> None:
@@ -146,6 +151,8 @@ def test_a_registered_student_has_a_short_name_and_is_trusted(tmp_path: Path) ->
 def test_a_registered_transformer_has_a_short_name(tmp_path: Path) -> None:
     register_transformer("halved", Halved)
     assert isinstance(make_transformer("halved", {}, "features"), Halved)
+    assert assumed(FeaturesSection(kind="halved")) == (ROW_BY_ROW,), "it is not one of ours"
+    assert assumed(FeaturesSection(kind="patches")) == ()
     save_model(tmp_path / "halved.skops", Halved())
     assert isinstance(load_model(tmp_path / "halved.skops"), Halved)
 

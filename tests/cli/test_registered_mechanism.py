@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -15,7 +19,9 @@ from ballotine.pipeline import RunFile
 from ballotine.privacy.events import LaplaceArgmax
 from ballotine.privacy.plan import epsilon_of
 from ballotine.privacy.reach import Reach
-from ballotine.voting import MECHANISMS, Tallies, register
+from ballotine.verification import CASES, select
+from ballotine.voting import MECHANISMS, GNMax, Tallies, register
+from ballotine.voting.parameters import parameter
 from tests.cli.flipping import PermuteAndFlip
 from tests.conftest import Command
 
@@ -148,3 +154,29 @@ def test_what_it_did_not_declare_is_refused(ballotine: Command, votes: str) -> N
     assert "no proven envelope" in fixed.stderr
     with pytest.raises(ParameterError, match="work with gnmax and confident-gnmax"):
         PermuteAndFlip(1.0).events(3, Reach(weight=2.0))
+
+
+@dataclass(frozen=True)
+class Seeded(GNMax):
+    """Its parameter has the name of an option that the commands have."""
+
+    seed: float = field(default=1.0, metadata=parameter("Not the seed of the noise."))
+    name: ClassVar[str] = "seeded"
+
+
+def test_the_options_of_a_command_are_its_own(ballotine: Command, votes: str) -> None:
+    register(Seeded)
+    given = ("account", votes, "-m", "seeded", "--sigma", "8", "--delta", "1e-5", "--json")
+    told = [json.loads(ballotine(*given, "--seed", seed).stdout) for seed in ("7", "7")]
+    assert told[0] == told[1]
+    assert "Not the seed" not in ballotine("account", "--help").stdout
+
+
+def test_it_may_name_cases_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = ModuleType("flipping_cases")
+    (case,) = select(["permute-and-flip"])
+    module.CASES = (replace(case, name="permute-and-flip/pure"),)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "flipping_cases", module)
+    monkeypatch.setattr(PermuteAndFlip, "verified_by", ("flipping_cases",))
+    assert [case.name for case in select(["permute-and-flip"])] == ["permute-and-flip/pure"]
+    assert len(select([])) == len(CASES) + 1

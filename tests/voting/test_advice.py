@@ -14,7 +14,7 @@ from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray, IntArray
-from ballotine.voting import GNMax, Tallies
+from ballotine.voting import BinaryVoting, ConfidentGNMax, GNMax, LNMax, Mechanism, Tallies
 from ballotine.voting.advice import NoiseQuestion, round_sigmas
 from ballotine.voting.assumed import SAMPLE, AssumedVotes
 from ballotine.voting.publication import plan_publication
@@ -87,6 +87,17 @@ def test_the_exact_cost_is_that_of_elections() -> None:
     asked = found.answers_exact / found.answered
     again = NoiseQuestion(FASHION, round(asked), BUDGET, given=CHECK).row(40.0)
     assert again.epsilon_exact == pytest.approx(BUDGET.epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize("mechanism", [GNMax(40.0), ConfidentGNMax(40.0, 200.0, 150.0)])
+def test_chances_are_those_of_the_law(mechanism: Mechanism) -> None:
+    counts, _ = elections(20, seed=8)
+    answered, right = mechanism.chances(counts)
+    by_law = Mechanism.chances(mechanism, counts)
+    assert answered == pytest.approx(by_law[0], abs=1e-9)
+    assert right == pytest.approx(by_law[1], abs=1e-6)
+    with pytest.raises(ParameterError, match="does not say how likely"):
+        BinaryVoting(4.0).chances(counts)
 
 
 def test_public_votes_are_priced_one_by_one() -> None:
@@ -228,6 +239,8 @@ def test_bad_input() -> None:
         NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"threshold": 3.0})
     with pytest.raises(ParameterError, match="sigma is what is planned"):
         NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"sigma": 3.0})
+    with pytest.raises(ParameterError, match="cannot plan 'lnmax'"):
+        NoiseQuestion(FASHION, 1, BUDGET, LNMax)
     with pytest.raises(ParameterError, match="hardly any"):
         NoiseQuestion(FASHION, 1, BUDGET, given={"threshold": 1e6, "sigma_threshold": 10.0}).row(
             5.0

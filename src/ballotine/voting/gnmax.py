@@ -70,13 +70,10 @@ class GNMax(Mechanism):
         return envelope.gnmax(teachers, classes, order, self.sigma, runner_up=True)
 
     def _published(
-        self,
-        tallies: Tallies,
-        answers: IntArray,  # noqa: ARG002
-        orders: FloatArray,
-        reach: Reach,
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
         """Theorem 6 over all neighbours."""
+        del answers
         counts = tallies.unlock(reason=PRICING)
         return published.gnmax_data_dependent(counts, orders, self.sigma, reach.votes)
 

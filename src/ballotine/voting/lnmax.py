@@ -62,13 +62,10 @@ class LNMax(Mechanism):
         return np.concatenate(([-np.inf], argmax_law(tally, self.gamma)))
 
     def _published(
-        self,
-        tallies: Tallies,
-        answers: IntArray,  # noqa: ARG002
-        orders: FloatArray,
-        reach: Reach,
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
         """Equations 10 and 11 of TTAC over all neighbours."""
+        del answers
         refuse_reach(self, reach)
         counts = tallies.unlock(reason="pricing a noisy argmax for the data holder")
         return published.lnmax(counts, orders, self.gamma)

@@ -17,14 +17,17 @@ from ballotine.voting.registry import MECHANISMS, able, accepted
 
 def plannable(name: str) -> type[Mechanism]:
     """The class of a mechanism whose noise can be planned."""
-    if name not in MECHANISMS or not MECHANISMS[name].planned_by:
+    kind = MECHANISMS.get(name)
+    if kind is None or not kind.planned_by:
         raise ParameterError(f"cannot plan {name!r}; choose {able('planned_by')}")
-    return MECHANISMS[name]
+    return kind
 
 
 def beside_noise(kind: type[Mechanism], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that are given beside the noise that is planned; refuses any others."""
     given = accepted(kind, parameters)
+    if not kind.planned_by:
+        raise ParameterError(f"cannot plan {kind.name!r}; choose {able('planned_by')}")
     if kind.planned_by in given:
         raise ParameterError(f"{kind.planned_by} is what is planned: leave it out")
     return given

@@ -132,13 +132,10 @@ class PowersetVoting(Mechanism):
         return largest
 
     def _published(
-        self,
-        tallies: Tallies,
-        answers: IntArray,  # noqa: ARG002
-        orders: FloatArray,
-        reach: Reach,
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
         """Theorem 6 over all neighbours, sets without votes included."""
+        del answers
         counts, allowed = self._open(tallies, reach)
         return _theorem6(counts, allowed, orders, self.sigma)
 
