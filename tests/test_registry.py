@@ -18,6 +18,7 @@ from ballotine import estimators, shipped
 from ballotine.errors import ParameterError, RunFileError, RunFolderError
 from ballotine.estimators import STUDENTS, TRANSFORMERS, register_student, register_transformer
 from ballotine.models import PARTS, TRUSTED, load_model, save_model
+from ballotine.pipeline import RunFile, embedded
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.features import ROW_BY_ROW, assumed
 from ballotine.pipeline.sections import FeaturesSection
@@ -226,6 +227,9 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(
             make_mechanism(name, {})
     with pytest.raises(RunFileError, match=r"\[student\] kind: .*package 'acme-votes' cannot be"):
         make_estimator("acme-broken", {}, "student")
+    text = embedded("template").replace('"confident-gnmax"\n', '"broken"\nvolume = 3\n', 1)
+    with pytest.raises(RunFileError, match=r"\[voting\] the mechanism 'broken' of the package"):
+        RunFile.parse(text, "run.toml")
     assert "acme_votes.Student" in estimators.added_types()
     plan = ("plan", "--queries", "10", "--epsilon", "3", "--delta", "1e-5")
     assert ballotine(*plan, "-m", "acme").returncode == 0

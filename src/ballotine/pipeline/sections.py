@@ -213,6 +213,8 @@ class VotingSection(Section):
         """Unknown keys and values of the wrong kind are errors of that key."""
         if not isinstance(content, dict):
             return content
+        if isinstance(name := content.get("mechanism"), str):
+            MECHANISMS.require(name)  # what is wrong with it comes before its keys
         given = {key: value for key, value in content.items() if key not in cls.model_fields}
         checked = cls.parameters().model_validate(given)
         return content | checked.model_dump(exclude_unset=True)
