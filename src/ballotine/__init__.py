@@ -16,40 +16,39 @@ if TYPE_CHECKING:
     from ballotine.students import Student
     from ballotine.voting import (
         Answers,
-        BinaryVoting,
-        ClippedVoting,
-        ConfidentGNMax,
         Dependencies,
         FittedModels,
-        GNMax,
         InteractiveGNMax,
-        LNMax,
         Plan,
-        PowersetVoting,
         Rules,
         Session,
         register,
     )
+    from ballotine.voting import BinaryVoting as BinaryVoting
+    from ballotine.voting import ClippedVoting as ClippedVoting
+    from ballotine.voting import ConfidentGNMax as ConfidentGNMax
+    from ballotine.voting import GNMax as GNMax
+    from ballotine.voting import LNMax as LNMax
+    from ballotine.voting import PowersetVoting as PowersetVoting
     from ballotine.voting.individual import Upsampling, Vanishing, Weighting
+
+# Every mechanism that ships is public; a line above only tells type checkers its class.
+_MECHANISMS = {
+    path.partition(":")[2]: path.partition(":")[0] for path in shipped.MECHANISMS.values()
+}
 
 __all__ = [
     "Answers",
-    "BinaryVoting",
     "Budget",
-    "ClippedVoting",
-    "ConfidentGNMax",
     "DeltaWarning",
     "Dependencies",
     "FittedModels",
-    "GNMax",
     "Guarantee",
     "InteractiveGNMax",
     "Kind",
-    "LNMax",
     "Ledger",
     "PateClassifier",
     "Plan",
-    "PowersetVoting",
     "Rules",
     "Session",
     "Student",
@@ -61,6 +60,7 @@ __all__ = [
     "register_student",
     "register_transformer",
 ]
+__all__ += [*sorted(_MECHANISMS)]
 
 _HOMES = {
     **{
