@@ -60,7 +60,7 @@ __all__ = [
     "register_student",
     "register_transformer",
 ]
-__all__ += [*sorted(_MECHANISMS)]
+__all__ += list(_MECHANISMS)
 
 _HOMES = {
     **{

@@ -152,7 +152,7 @@ def test_what_it_did_not_declare_is_refused(ballotine: Command, votes: str) -> N
     )
     assert fixed.returncode == 2
     assert "no proven envelope" in fixed.stderr
-    with pytest.raises(ParameterError, match="work with gnmax and confident-gnmax"):
+    with pytest.raises(ParameterError, match="individual budgets work with gnmax"):
         PermuteAndFlip(1.0).events(3, Reach(weight=2.0))
 
 
