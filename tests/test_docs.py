@@ -23,9 +23,10 @@ import ballotine
 from ballotine.cli import app
 from ballotine.cli.reference import reference
 from ballotine.data import ColumnSchema, Schema
+from ballotine.estimators import STUDENTS
 from ballotine.ledger import Ledger
 from ballotine.pipeline import RunFile
-from ballotine.pipeline.estimators import SHORT_NAMES
+from ballotine.pipeline.sections import VotingSection
 from ballotine.privacy.guarantee import NEIGHBOURING
 from ballotine.voting import MECHANISMS
 from scripts import layers
@@ -212,6 +213,13 @@ class Key:
 
 
 def keys_of(model: type[BaseModel]) -> list[Key]:
+    if model is VotingSection:
+        mechanism, *others = own_keys_of(model)
+        return [mechanism, *own_keys_of(VotingSection.parameters()), *others]
+    return own_keys_of(model)
+
+
+def own_keys_of(model: type[BaseModel]) -> list[Key]:
     return [
         Key(field.alias or name, default_of(field)) for name, field in model.model_fields.items()
     ]
@@ -248,7 +256,7 @@ def test_every_key_of_a_run_file_is_documented_with_its_default(name: str) -> No
 
 def test_the_run_file_page_names_mechanisms_estimators_and_the_schema() -> None:
     page = (DOCS / "runfile.md").read_text(encoding="utf-8")
-    for name in (*MECHANISMS, *SHORT_NAMES):
+    for name in (*MECHANISMS, *STUDENTS.shipped):
         assert f"`{name}`" in page
     text = section(DOCS / "runfile.md", "The schema")
     for key in (*Schema.model_fields, *ColumnSchema.model_fields):

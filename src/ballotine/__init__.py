@@ -5,48 +5,50 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ballotine import shipped
 from ballotine.version import __version__
 
 if TYPE_CHECKING:
+    from ballotine.estimators import register_student, register_transformer
     from ballotine.ledger import Ledger
     from ballotine.pipeline import DeltaWarning, PateClassifier
     from ballotine.privacy.guarantee import Budget, Guarantee, Kind
     from ballotine.students import Student
     from ballotine.voting import (
         Answers,
-        BinaryVoting,
-        ClippedVoting,
-        ConfidentGNMax,
         Dependencies,
         FittedModels,
-        GNMax,
         InteractiveGNMax,
-        LNMax,
         Plan,
-        PowersetVoting,
         Rules,
         Session,
+        register,
     )
+    from ballotine.voting import BinaryVoting as BinaryVoting
+    from ballotine.voting import ClippedVoting as ClippedVoting
+    from ballotine.voting import ConfidentGNMax as ConfidentGNMax
+    from ballotine.voting import GNMax as GNMax
+    from ballotine.voting import LNMax as LNMax
+    from ballotine.voting import PowersetVoting as PowersetVoting
     from ballotine.voting.individual import Upsampling, Vanishing, Weighting
+
+# Every mechanism that ships is public; a line above only tells type checkers its class.
+_MECHANISMS = {
+    path.partition(":")[2]: path.partition(":")[0] for path in shipped.MECHANISMS.values()
+}
 
 __all__ = [
     "Answers",
-    "BinaryVoting",
     "Budget",
-    "ClippedVoting",
-    "ConfidentGNMax",
     "DeltaWarning",
     "Dependencies",
     "FittedModels",
-    "GNMax",
     "Guarantee",
     "InteractiveGNMax",
     "Kind",
-    "LNMax",
     "Ledger",
     "PateClassifier",
     "Plan",
-    "PowersetVoting",
     "Rules",
     "Session",
     "Student",
@@ -54,32 +56,37 @@ __all__ = [
     "Vanishing",
     "Weighting",
     "__version__",
+    "register",
+    "register_student",
+    "register_transformer",
 ]
+__all__ += list(_MECHANISMS)
 
 _HOMES = {
-    "Answers": "voting",
-    "BinaryVoting": "voting",
-    "Budget": "privacy.guarantee",
-    "ClippedVoting": "voting",
-    "ConfidentGNMax": "voting",
-    "DeltaWarning": "pipeline",
-    "Dependencies": "voting",
-    "FittedModels": "voting",
-    "GNMax": "voting",
-    "Guarantee": "privacy.guarantee",
-    "InteractiveGNMax": "voting",
-    "Kind": "privacy.guarantee",
-    "LNMax": "voting",
-    "Ledger": "ledger",
-    "PateClassifier": "pipeline",
-    "Plan": "voting",
-    "PowersetVoting": "voting",
-    "Rules": "voting",
-    "Session": "voting",
-    "Student": "students",
-    "Upsampling": "voting.individual",
-    "Vanishing": "voting.individual",
-    "Weighting": "voting.individual",
+    **{
+        name: home
+        for home, _, name in (path.partition(":") for path in shipped.MECHANISMS.values())
+    },
+    "Answers": "ballotine.voting",
+    "Budget": "ballotine.privacy.guarantee",
+    "DeltaWarning": "ballotine.pipeline",
+    "Dependencies": "ballotine.voting",
+    "FittedModels": "ballotine.voting",
+    "Guarantee": "ballotine.privacy.guarantee",
+    "InteractiveGNMax": "ballotine.voting",
+    "Kind": "ballotine.privacy.guarantee",
+    "Ledger": "ballotine.ledger",
+    "PateClassifier": "ballotine.pipeline",
+    "Plan": "ballotine.voting",
+    "Rules": "ballotine.voting",
+    "Session": "ballotine.voting",
+    "Student": "ballotine.students",
+    "Upsampling": "ballotine.voting.individual",
+    "Vanishing": "ballotine.voting.individual",
+    "Weighting": "ballotine.voting.individual",
+    "register": "ballotine.voting",
+    "register_student": "ballotine.estimators",
+    "register_transformer": "ballotine.estimators",
 }
 
 
@@ -87,4 +94,4 @@ def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: ``ballotine --help`` need not wait for it."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ballotine' has no attribute {name!r}")
-    return getattr(import_module(f"ballotine.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)

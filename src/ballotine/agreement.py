@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import beta
 
 from ballotine.errors import ParameterError
 from ballotine.types import FloatArray
@@ -47,6 +46,8 @@ def agreement(teacher_accuracy: float, plurality_accuracy: float, classes: int) 
         plurality_accuracy: how often the most frequent vote is right.
         classes: the number of classes.
     """
+    from scipy.stats import beta  # slow, and only for votes that are simulated
+
     if not 0.0 < teacher_accuracy < 1.0:
         raise ParameterError(f"teacher_accuracy must lie between 0 and 1, got {teacher_accuracy}")
     if not 0.5 < plurality_accuracy < 1.0:

@@ -12,28 +12,16 @@ from sklearn.base import clone
 
 from ballotine.archives import check_archive
 from ballotine.errors import MissingExtraError, RunFolderError
+from ballotine.estimators import added_types, shipped_types
 from ballotine.files import produce_atomic
 from ballotine.text import printable
 
-TRUSTED = frozenset(
+PARTS = frozenset(
     {
-        "ballotine.features.patches.PatchFeatures",
-        "ballotine.neural.adapter.TorchClassifier",
         "ballotine.neural.augment.RotateShift",
         "ballotine.neural.augment.StrongChange",
         "ballotine.neural.augment.SwapFeatures",
-        "ballotine.students.neural.fixmatch.FixMatch",
-        "ballotine.students.neural.gan.SemiSupervisedGAN",
-        "ballotine.students.neural.mixmatch.MixMatch",
-        "ballotine.students.neural.patepp.PatePlus",
-        "ballotine.students.neural.patepp.PatePlusPlus",
-        "ballotine.students.neural.supervised.CoTeaching",
-        "ballotine.students.neural.supervised.CoTeachingPlus",
-        "ballotine.students.neural.supervised.Supervised",
-        "ballotine.students.neural.vat.VAT",
         "ballotine.students.features.FeaturedModel",
-        "ballotine.students.self_training.SelfTraining",
-        "ballotine.students.spreading.SpreadingClassifier",
         "ballotine.students.student.Student",
         "sklearn.calibration._CalibratedClassifier",
         "sklearn.calibration._SigmoidCalibration",
@@ -52,8 +40,10 @@ TRUSTED = frozenset(
         "sklearn.tree._tree.Tree",
     }
 )
-"""Types that fitted classifiers hold beyond those skops trusts itself: a list of exact
+"""Types that fitted estimators hold beyond those skops trusts itself: a list of exact
 names, because a whole package always contains something that can be made to run code."""
+TRUSTED = PARTS | shipped_types()
+"""The same with every estimator of ours that has a short name."""
 
 
 def save_model(path: Path, model: Any, *, private: bool = False) -> None:
@@ -73,6 +63,8 @@ def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
     content = _read(path)
     found = _unknown_types(path, content)
     foreign = sorted(set(found) - TRUSTED - set(trusted))
+    if foreign:  # only now are the classes of other packages imported
+        foreign = sorted(set(foreign) - added_types())
     if foreign:
         shown = ", ".join(printable(name) for name in foreign[:5])
         raise RunFolderError(

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 from ballotine.audit import default_cases
 from ballotine.audit.mechanism import claimed_epsilon
 from ballotine.cli import audit as command
+from ballotine.cli.mechanism_options import MechanismCommand
 from ballotine.errors import ParameterError, VerificationError
 from ballotine.noise import QueryNoise
 from ballotine.types import IntArray
@@ -20,7 +21,7 @@ from ballotine.voting import MECHANISMS, GNMax, Tallies
 from ballotine.voting.gnmax import noisy_argmax
 
 app = typer.Typer()
-app.command(help=command.HELP)(command.audit)
+app.command(help=command.HELP, cls=MechanismCommand)(command.audit)
 
 SMALL = ("--trials", "2000", "--seed", "1")
 PAGE = Path(__file__).parents[2] / "docs" / "audit.md"

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from ballotine.privacy import conversion, exact, plan, published, tight
+from ballotine.privacy.events import GaussianArgmax
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from tests.conftest import Command
@@ -119,7 +120,8 @@ def test_plans_meet_their_budget(ballotine: Command) -> None:
         assert 2.99 < made["epsilon"] <= 3.0
         assert made["curve"][-1]["queries"] == 200
     assert made["threshold"] == 64
-    sigma = plan.gnmax_sigma(200, Budget(3.0, 1e-5), 10)
+    budget = Budget(3.0, 1e-5)
+    sigma = plan.smallest_noise(lambda noise: [(GaussianArgmax(noise, 10), 200)], budget)
     shown = ballotine(*base, "-m", "gnmax").stdout
     assert f"σ = {sigma:.2f}" in shown
     assert ballotine(*base, "-m", "lnmax").returncode == 2
@@ -177,7 +179,7 @@ def test_advice_from_votes_that_are_declared_public(
         ((*ASSUMED, "--public-votes", "votes.npy"), "not both"),
         ((*ASSUMED, "--answered", "0.5"), "leave --answered out"),
         ((*ASSUMED, "--mode", "paper"), "strict or fixed"),
-        ((*ASSUMED, "-m", "gnmax", "--threshold", "30"), "no check"),
+        ((*ASSUMED, "-m", "gnmax", "--threshold", "30"), "does not use threshold"),
         ((*ASSUMED, "-m", "lnmax"), "cannot plan"),
         (("--teacher-accuracy", "2", "--plurality-accuracy", "0.9"), "between 0 and 1"),
     ],

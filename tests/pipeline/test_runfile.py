@@ -10,7 +10,7 @@ import pytest
 from ballotine.errors import RunFileError
 from ballotine.pipeline import RunFile, embedded
 from ballotine.pipeline.estimators import make_estimator
-from ballotine.pipeline.sections import StudentSection
+from ballotine.pipeline.sections import StudentSection, VotingSection
 from ballotine.voting import ConfidentGNMax, GNMax
 
 GOOD = """
@@ -50,6 +50,8 @@ def test_the_template_shows_every_section_and_key() -> None:
         for key, field in keys:
             if (section, key) not in {("data", "folder"), ("teachers", "jobs")}:
                 assert f"{field.alias or key} = " in text, f"[{section}] {key}"
+    for key in VotingSection.parameters().model_fields:
+        assert f"{key} = " in text, f"[voting] {key}"
 
 
 @pytest.mark.parametrize(

@@ -14,20 +14,21 @@ from ballotine.privacy import conversion, exact, published
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray, IntArray
-from ballotine.voting import GNMax, Tallies
+from ballotine.voting import BinaryVoting, ConfidentGNMax, GNMax, LNMax, Mechanism, Tallies
 from ballotine.voting.advice import NoiseQuestion, round_sigmas
 from ballotine.voting.assumed import SAMPLE, AssumedVotes
 from ballotine.voting.publication import plan_publication
 
 TEACHERS, CLASSES, QUERIES = 250, 10, 4000
 BUDGET = Budget(3.0, 1e-5)
+CHECK = {"threshold": 200.0, "sigma_threshold": 150.0}
 FASHION = AssumedVotes.simulated(TEACHERS, CLASSES, 0.74, 0.8)
 
 
 def question(votes: AssumedVotes = FASHION, confident: bool = True) -> NoiseQuestion:
     if not confident:
-        return NoiseQuestion(votes, QUERIES, BUDGET, confident=False)
-    return NoiseQuestion(votes, QUERIES, BUDGET, threshold=200.0, sigma_threshold=150.0)
+        return NoiseQuestion(votes, QUERIES, BUDGET, GNMax)
+    return NoiseQuestion(votes, QUERIES, BUDGET, given=CHECK)
 
 
 def elections(number: int, seed: int) -> tuple[FloatArray, IntArray]:
@@ -84,8 +85,19 @@ def test_the_exact_cost_is_that_of_elections() -> None:
 
     # As many queries as it says are affordable, and no more than that, keep the budget.
     asked = found.answers_exact / found.answered
-    again = NoiseQuestion(FASHION, round(asked), BUDGET, True, 200.0, 150.0).row(40.0)
+    again = NoiseQuestion(FASHION, round(asked), BUDGET, given=CHECK).row(40.0)
     assert again.epsilon_exact == pytest.approx(BUDGET.epsilon, rel=0.01)
+
+
+@pytest.mark.parametrize("mechanism", [GNMax(40.0), ConfidentGNMax(40.0, 200.0, 150.0)])
+def test_chances_are_those_of_the_law(mechanism: Mechanism) -> None:
+    counts, _ = elections(20, seed=8)
+    answered, right = mechanism.chances(counts)
+    by_law = Mechanism.chances(mechanism, counts)
+    assert answered == pytest.approx(by_law[0], abs=1e-9)
+    assert right == pytest.approx(by_law[1], abs=1e-6)
+    with pytest.raises(ParameterError, match="does not say how likely"):
+        BinaryVoting(4.0).chances(counts)
 
 
 def test_public_votes_are_priced_one_by_one() -> None:
@@ -166,7 +178,7 @@ def test_the_recommendation_in_strict_mode_is_the_smallest_noise() -> None:
 
 
 def test_the_recommendation_in_fixed_mode_errs_rarely_and_is_cheap() -> None:
-    asked = NoiseQuestion(AssumedVotes.simulated(100, 2, 0.85, 0.95), 300, Budget(4.5, 1e-5), False)
+    asked = NoiseQuestion(AssumedVotes.simulated(100, 2, 0.85, 0.95), 300, Budget(4.5, 1e-5), GNMax)
     advice = asked.advise(Mode.FIXED, [5.0, 10.0, 20.0, 30.0])
     best = advice.recommended
     assert best is not None
@@ -188,7 +200,7 @@ def test_the_recommendation_in_fixed_mode_errs_rarely_and_is_cheap() -> None:
 
 def test_what_is_expected_to_be_published_is_the_median_of_publications() -> None:
     votes = AssumedVotes.simulated(60, 2, 0.8, 0.9)
-    (row,) = NoiseQuestion(votes, 200, Budget(9.0, 1e-5), False).advise(Mode.FIXED, [12.0]).rows
+    (row,) = NoiseQuestion(votes, 200, Budget(9.0, 1e-5), GNMax).advise(Mode.FIXED, [12.0]).rows
     places = votes.places(200)
     assert len(places) == 200
     assert np.all(places.sum(axis=1) == 60), "two classes: the rest stands behind the runner-up"
@@ -201,7 +213,7 @@ def test_what_is_expected_to_be_published_is_the_median_of_publications() -> Non
 
 
 def test_no_noise_keeps_too_small_a_budget() -> None:
-    asked = NoiseQuestion(FASHION, 100_000, Budget(0.5, 1e-5), confident=False)
+    asked = NoiseQuestion(FASHION, 100_000, Budget(0.5, 1e-5), GNMax)
     assert asked.advise(Mode.STRICT, [50.0, 100.0]).recommended is None
 
 
@@ -223,10 +235,16 @@ def test_bad_input() -> None:
             AssumedVotes.public(Tallies(np.array(counts)))
     with pytest.raises(ParameterError, match="at least one query"):
         NoiseQuestion(FASHION, 0, BUDGET)
-    with pytest.raises(ParameterError, match="no check"):
-        NoiseQuestion(FASHION, 1, BUDGET, confident=False, threshold=3.0)
+    with pytest.raises(ParameterError, match="does not use threshold"):
+        NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"threshold": 3.0})
+    with pytest.raises(ParameterError, match="sigma is what is planned"):
+        NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"sigma": 3.0})
+    with pytest.raises(ParameterError, match="cannot plan 'lnmax'"):
+        NoiseQuestion(FASHION, 1, BUDGET, LNMax)
     with pytest.raises(ParameterError, match="hardly any"):
-        NoiseQuestion(FASHION, 1, BUDGET, True, 1e6, 10.0).row(5.0)
+        NoiseQuestion(FASHION, 1, BUDGET, given={"threshold": 1e6, "sigma_threshold": 10.0}).row(
+            5.0
+        )
     with pytest.raises(ParameterError, match="paper mode"):
         question().advise(Mode.PAPER)
     with pytest.raises(ParameterError, match="3 teachers"):
@@ -236,5 +254,5 @@ def test_bad_input() -> None:
 @pytest.mark.parametrize("queries", [1, 10**7])
 def test_extreme_plans_end_at_the_edge_of_the_orders_without_a_word(queries: int) -> None:
     votes = AssumedVotes.simulated(3, 2, 0.8, 0.9)
-    row = NoiseQuestion(votes, queries, BUDGET, confident=False).row(100.0)
+    row = NoiseQuestion(votes, queries, BUDGET, GNMax).row(100.0)
     assert 0 <= row.epsilon_exact < np.inf

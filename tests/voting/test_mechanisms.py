@@ -9,6 +9,7 @@ import dataclasses
 import itertools
 import json
 from collections.abc import Mapping
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +30,7 @@ from ballotine.voting import (
     Tallies,
     make_mechanism,
 )
+from ballotine.voting.individual import require_priced
 
 ORDERS = np.array([1.5, 2.0, 8.0, 32.0])
 SOURCES = [SecureNoise(), SeededNoise(11)]
@@ -143,6 +145,32 @@ class MechanismContract:
         if bounds == "exact":
             worst = sum(event.cost(ORDERS) for event in self.mechanism.events(self.classes))
             assert np.all(each <= worst * (1 + 1e-9))
+
+    def test_declares_what_it_can(self) -> None:
+        kind = type(self.mechanism)
+        assert {"tight", *self.priced} <= kind.analyses
+        if self.listed:
+            MECHANISMS._check(kind.name, kind)
+            assert kind.audit is not None
+            make_mechanism(kind.name, kind.audit.parameters)
+        with nullcontext() if kind.publishable else pytest.raises(ParameterError, match="envelope"):
+            assert np.nanmin(self.mechanism.envelope(5, self.classes, 3.0)) > 0.0
+        with nullcontext() if kind.individual else pytest.raises(ParameterError, match="budgets"):
+            require_priced(self.mechanism)
+            assert self.mechanism.events(self.classes, Reach(weight=2.0))
+
+    def test_twice_the_votes_take_twice_the_noise(self) -> None:
+        if not self.listed:
+            with pytest.raises(ParameterError, match="does not say how it scales"):
+                self.mechanism.scaled(2.0)
+            return
+        assert self.mechanism.scaled(1.0) == self.mechanism
+        assert self.mechanism.scaled(2.0).scaled(0.5) == self.mechanism
+        if not self.mechanism.multilabel:
+            double = Tallies(2.0 * self.tallies().unlock(reason="a test of made-up votes"))
+            noise = QueryNoise(SeededNoise(5), keys(QUERIES))
+            answers = self.mechanism.scaled(2.0).release(double, noise)
+            assert np.array_equal(answers, self.answers(SeededNoise(5)))
 
     @pytest.mark.parametrize("origin", SOURCES, ids=repr)
     def test_releases_answers_and_nothing_else(self, origin: NoiseSource) -> None:

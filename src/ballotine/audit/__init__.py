@@ -6,7 +6,6 @@ private is read.
 """
 
 from ballotine.audit.defaults import AuditCase, default_case, default_cases
-from ballotine.audit.laws import log_law
 from ballotine.audit.mechanism import audit_mechanism
 from ballotine.audit.pairs import Pair, worst_pair
 from ballotine.audit.release import audit_release
@@ -20,7 +19,6 @@ __all__ = [
     "audit_release",
     "default_case",
     "default_cases",
-    "log_law",
     "require",
     "worst_pair",
 ]

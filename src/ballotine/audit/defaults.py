@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ballotine.voting import MECHANISMS, Mechanism, make_mechanism
+from ballotine.voting.mechanism import AuditDefault
 
 
 @dataclass(frozen=True)
@@ -27,33 +28,10 @@ class AuditCase:
     queries: int
 
 
-@dataclass(frozen=True)
-class AuditSetting:
-    """Parameters and numbers with which a mechanism is audited unless told otherwise."""
-
-    parameters: Mapping[str, Any]
-    teachers: int = 4
-    classes: int = 2
-    queries: int = 20
-
-
-# Few votes, and noise of their size: then some tally is close to the worst that is charged for.
-SETTINGS: Mapping[str, AuditSetting] = {
-    "gnmax": AuditSetting({"sigma": 2.0}),
-    "confident-gnmax": AuditSetting(
-        {"sigma": 2.0, "threshold": 2.0, "sigma_threshold": 1.0}, teachers=2
-    ),
-    # Charged as the worst of its kind, which it approaches when few answers are given.
-    "lnmax": AuditSetting({"gamma": 1.0}, queries=3),
-    "binary": AuditSetting({"sigma": 3.0}),
-    "clipped": AuditSetting({"sigma": 3.0, "tau": 1.0}),
-    "powerset": AuditSetting({"sigma": 2.0}, queries=10),
-}
-
-
 def default_cases() -> list[AuditCase]:
-    """One case for each mechanism that has a setting here."""
-    return [default_case(name) for name in MECHANISMS if name in SETTINGS]
+    """One case for each mechanism that says what it is audited with."""
+    kinds = MECHANISMS.usable()
+    return [default_case(name) for name, kind in kinds.items() if kind.audit is not None]
 
 
 def default_case(
@@ -64,12 +42,12 @@ def default_case(
     classes: int | None = None,
     queries: int | None = None,
 ) -> AuditCase:
-    """A mechanism with its setting; what is given takes the setting's place."""
-    setting = SETTINGS.get(name, AuditSetting({}))
+    """A mechanism with its default; what is given takes the default's place."""
+    default = MECHANISMS.require(name).audit or AuditDefault()
     given = {key: value for key, value in parameters.items() if value is not None}
     return AuditCase(
-        make_mechanism(name, {**setting.parameters, **given}),
-        setting.teachers if teachers is None else teachers,
-        setting.classes if classes is None else classes,
-        setting.queries if queries is None else queries,
+        make_mechanism(name, {**default.parameters, **given}),
+        default.teachers if teachers is None else teachers,
+        default.classes if classes is None else classes,
+        default.queries if queries is None else queries,
     )

@@ -2,6 +2,10 @@
 
 One record belongs to one teacher, so one row of ballots differs. Whichever pair is chosen, the
 bound is valid; a better pair makes it larger.
+
+Where a mechanism declares the law of its answers, that chooses the pair, and says which answers
+speak for which neighbour. It does not enter the bound itself: a law that is wrong, because the
+mechanism does not do what it says, makes an audit weaker at worst.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ballotine.audit.laws import log_law
 from ballotine.errors import ParameterError
 from ballotine.oracle.divergence import renyi
 from ballotine.oracle.neighbours import Tally, format_tally
@@ -59,10 +62,10 @@ def worst_pair(
         rate: how much the answers to a pair will show.
     """
     _check(teachers, classes)
-    if mechanism.multilabel or log_law(mechanism, (1.0, 0.0)) is None:
+    if mechanism.multilabel or mechanism.log_law((1.0, 0.0)) is None:
         return None
     moves = list(_moves(teachers, classes))
-    laws = [np.array([log_law(mechanism, tally) for tally in move]) for move in moves]
+    laws = [np.array([mechanism.log_law(tally) for tally in move]) for move in moves]
     pairs = np.array(laws)
     grid = np.array(orders)
     apart = np.maximum(renyi(pairs[:, 0], pairs[:, 1], grid), renyi(pairs[:, 1], pairs[:, 0], grid))

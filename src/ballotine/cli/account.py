@@ -33,76 +33,35 @@ ANSWERED = "\0answered"
 PUBLIC_ORDER = "the queries and their order were fixed before any answer was seen"
 
 
+@options.with_fields_of(Typed)
 def account(
-    votes: Annotated[Path, typer.Argument(help="File of ballots (or tallies).")],
-    delta: options.Delta,
-    mechanism: options.MechanismName = "confident-gnmax",
-    sigma: options.Sigma = None,
-    gamma: options.Gamma = None,
-    threshold: options.Threshold = None,
-    sigma_threshold: options.SigmaThreshold = None,
-    tau: options.Tau = None,
-    norm: options.NormName = None,
-    variant: options.VariantName = None,
-    queries: options.Queries = None,
-    classes: options.Classes = None,
-    tallies: options.IsTallies = False,
-    labels: options.Labels = None,
-    label_threshold: options.LabelThreshold = None,
-    weights: options.GroupsFile = None,
-    group_budgets: options.GroupBudgets = None,
-    individual: options.Individual = "weighting",
+    typed: Typed,
     bounds: options.Bounds = "exact",
     conversion: options.Conversion = "improved",
-    seed: options.Seed = None,
     curve: Annotated[
         Path | None, typer.Option(help="Write the cumulative ε per query as CSV, and a plot.")
     ] = None,
-    as_json: options.AsJson = False,
 ) -> None:
     """Account for saved votes."""
     from ballotine.noise import source
     from ballotine.voting.account import Accountant
 
-    parameters = {
-        "sigma": sigma,
-        "gamma": gamma,
-        "threshold": threshold,
-        "sigma_threshold": sigma_threshold,
-        "tau": tau,
-        "norm": norm,
-        "variant": variant,
-    }
-    typed = Typed(
-        votes,
-        mechanism,
-        parameters,
-        delta,
-        queries,
-        classes,
-        tallies,
-        labels,
-        label_threshold,
-        weights,
-        group_budgets,
-        individual,
-    )
     rule = typed.rule()
-    saved = typed.votes(rule)
+    saved = typed.saved(rule)
     plan = typed.plan(rule, saved)
-    accountant = Accountant(plan, bounds, source(seed))  # type: ignore[arg-type]
+    accountant = Accountant(plan, bounds, source(typed.seed))  # type: ignore[arg-type]
     points: list[dict[str, Any]] = []
     for chunk in saved.chunks():
         readings, answered = accountant.add(
             chunk,
             saved.classes,
-            delta,
+            typed.delta,
             conversion,  # type: ignore[arg-type]
         )
         if curve is not None:
             opened = {n: r.unlock(reason="the holder's curve") for n, r in readings.items()}
             points.append({ANSWERED: answered, **opened})
-    result = accountant.result(delta, conversion)  # type: ignore[arg-type]
+    result = accountant.result(typed.delta, conversion)  # type: ignore[arg-type]
     if curve is not None:
         _write_curve(curve, points)
     assumptions = [PUBLIC_ORDER] if bounds != "tight" else []
@@ -111,7 +70,7 @@ def account(
 
         assumptions.append(FROM_VOTES)
     facts = _facts(result, conversion, assumptions)
-    if as_json:
+    if typed.as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         _show(facts)

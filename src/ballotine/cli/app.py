@@ -26,6 +26,7 @@ from ballotine.cli import (
 )
 from ballotine.cli.console import complain
 from ballotine.cli.ending import Commands, ending_in_order
+from ballotine.cli.mechanism_options import MechanismCommand, PlanCommand
 from ballotine.cli.plugins import with_installed_commands
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
@@ -77,10 +78,10 @@ def root(
 app.command("run", help=run.HELP)(run.run)
 app.command("init", help=init.HELP)(init.init)
 app.command("report", help=report.HELP)(report.report)
-app.command("plan", help=plan.HELP)(plan.plan)
-app.command("vote", help=vote.HELP)(vote.vote)
-app.command("account", help=account.HELP)(account.account)
-app.command("audit", help=audit.HELP)(audit.audit)
+app.command("plan", cls=PlanCommand, help=plan.HELP)(plan.plan)
+app.command("vote", cls=MechanismCommand, help=vote.HELP)(vote.vote)
+app.command("account", cls=MechanismCommand, help=account.HELP)(account.account)
+app.command("audit", cls=MechanismCommand, help=audit.HELP)(audit.audit)
 app.command("verify", help=verify.HELP)(verify.verify)
 app.add_typer(ledger.app, name="ledger")
 app.add_typer(key.app, name="key")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ballotine.cli.console import RichProgress, console, plain
-from ballotine.cli.options import AsJson, Delta, Seed, SigmaThreshold, Threshold
+from ballotine.cli.mechanism_options import typed_parameters
+from ballotine.cli.options import AsJson, Delta, Seed
 from ballotine.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -33,24 +34,10 @@ OWN_OPTIONS = "--mechanism must be given with parameters, --teachers, --classes 
 
 
 def audit(
+    ctx: typer.Context,
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", "-m", help="gnmax, lnmax, …; every one when absent."),
-    ] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Noise on each class's count, in votes (Gaussian).")
-    ] = None,
-    gamma: Annotated[
-        float | None, typer.Option(help="Inverse scale of the noise (Laplace).")
-    ] = None,
-    threshold: Threshold = None,
-    sigma_threshold: SigmaThreshold = None,
-    tau: Annotated[
-        float | None, typer.Option(help="Norm that ballots keep, or labels they may name (labels).")
-    ] = None,
-    norm: Annotated[str | None, typer.Option(help="Which norm: l2 or l1 (clipped).")] = None,
-    variant: Annotated[
-        str | None, typer.Option(help="Where labels get their noise (binary, clipped).")
+        typer.Option("--mechanism", "-m", help="Which one; all of them when absent."),
     ] = None,
     teachers: Annotated[
         int | None,
@@ -77,16 +64,7 @@ def audit(
     from ballotine.audit import audit_mechanism, require
     from ballotine.noise import source
 
-    parameters: dict[str, float | str | None] = {
-        "sigma": sigma,
-        "gamma": gamma,
-        "threshold": threshold,
-        "sigma_threshold": sigma_threshold,
-        "tau": tau,
-        "norm": norm,
-        "variant": variant,
-    }
-    cases = _cases(mechanism, parameters, teachers, classes, queries)
+    cases = _cases(mechanism, typed_parameters(ctx), teachers, classes, queries)
     results = []
     with nullcontext() if as_json else RichProgress() as progress:
         for case in cases:
@@ -117,7 +95,7 @@ def audit(
 
 def _cases(
     mechanism: str | None,
-    parameters: dict[str, float | str | None],
+    parameters: dict[str, Any],
     teachers: int | None,
     classes: int | None,
     queries: int | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -14,6 +14,7 @@ from ballotine.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from ballotine.privacy.guarantee import Budget
+    from ballotine.voting import Mechanism
     from ballotine.voting.advice import Advice, NoiseRow
     from ballotine.voting.assumed import AssumedVotes
 
@@ -93,9 +94,9 @@ def advise(
     assumption: Assumption,
     queries: int,
     budget: Budget,
-    mechanism: str,
+    kind: type[Mechanism],
     mode: str,
-    check: tuple[float | None, float | None],
+    given: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
@@ -105,19 +106,13 @@ def advise(
 
     if mode not in (Mode.STRICT.value, Mode.FIXED.value):
         raise ParameterError(f"noise is planned for strict or fixed mode, not {mode!r}")
-    question = NoiseQuestion(
-        assumption.votes(),
-        queries,
-        budget,
-        mechanism == "confident-gnmax",
-        *check,
-    )
+    question = NoiseQuestion(assumption.votes(), queries, budget, kind, given)
     advice = question.advise(Mode(mode))
     public = question.votes.sampled
     if as_json:
         best = advice.recommended
         facts = {
-            "mechanism": mechanism,
+            "mechanism": kind.name,
             "mode": mode,
             "queries": queries,
             "teachers": question.votes.teachers,

@@ -1,31 +1,23 @@
-"""Options that several commands share, spelled once: mechanisms, budgets and vote files."""
+"""Options that several commands share, spelled once: budgets, vote files and groups."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from dataclasses import MISSING, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-MECHANISM_NAMES = "gnmax, confident-gnmax, lnmax; for labels: binary, clipped, powerset."
+from ballotine.cli.mechanism_options import typed_parameters
 
-MechanismName = Annotated[str, typer.Option("--mechanism", "-m", help=MECHANISM_NAMES)]
-Sigma = Annotated[float | None, typer.Option(help="Noise on each count, in votes (all but lnmax).")]
-Gamma = Annotated[float | None, typer.Option(help="Inverse scale of the noise (lnmax).")]
-Threshold = Annotated[
-    float | None, typer.Option(help="Votes the noisy top count must reach (confident).")
-]
-SigmaThreshold = Annotated[float | None, typer.Option(help="Noise of that check (confident).")]
-Tau = Annotated[
-    float | None,
-    typer.Option(help="Largest norm of a ballot (clipped), or most labels in it (powerset)."),
-]
-NormName = Annotated[str | None, typer.Option("--norm", help="l2 or l1 (clipped).")]
-VariantName = Annotated[
-    str | None,
-    typer.Option(
-        "--variant", help="both, one-against-complement or one-against-half (binary, clipped)."
-    ),
+PARAMETERS = "parameters"
+
+MechanismName = Annotated[
+    str,
+    typer.Option("--mechanism", "-m", help="How votes become answers."),
 ]
 Epsilon = Annotated[float, typer.Option(help="ε of the budget.")]
 Delta = Annotated[float, typer.Option(help="δ; well below 1 / (number of records).")]
@@ -63,3 +55,41 @@ Bounds = Annotated[
     str, typer.Option(help="published (Theorem 6), tight (data-independent) or exact.")
 ]
 Conversion = Annotated[str, typer.Option(help="improved or classic.")]
+
+
+Command = Callable[..., None]
+
+
+def with_fields_of(kind: type[Any]) -> Callable[[Command], Command]:
+    """Give a command the annotated fields of a dataclass as options of its own.
+
+    The command takes the dataclass first; it is made of what was typed. Its field
+    ``parameters`` holds those of the mechanism.
+    """
+    hints = get_type_hints(kind, include_extras=True)
+    shared = [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is MISSING else field.default,
+            annotation=hints[field.name],
+        )
+        for field in fields(kind)
+        if field.name != PARAMETERS
+    ]
+
+    def decorate(command: Command) -> Command:
+        own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+        context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+
+        @wraps(command)
+        def call(ctx: typer.Context, **typed: Any) -> None:
+            given = {one.name: typed.pop(one.name) for one in shared}
+            command(kind(**given, parameters=typed_parameters(ctx)), **typed)
+
+        taken = [*shared, *(one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in own)]
+        call.__signature__ = inspect.Signature([context, *taken])  # type: ignore[attr-defined]
+        call.__annotations__ = {one.name: one.annotation for one in [context, *taken]}
+        return call
+
+    return decorate

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ballotine.cli.console import console
-from ballotine.cli.options import AsJson, Delta, Epsilon, MechanismName, SigmaThreshold, Threshold
+from ballotine.cli.mechanism_options import typed_parameters
+from ballotine.cli.options import AsJson, Delta, Epsilon, MechanismName
 from ballotine.errors import ParameterError
+
+if TYPE_CHECKING:
+    from ballotine.voting.planning import NoiseTarget
 
 HELP = """Find the smallest noise with which so many queries fit a budget.
 
@@ -25,10 +29,10 @@ teachers that learnt from public records. Example: `ballotine plan --teachers 25
 """
 CURVE_POINTS = 8
 TEACHERS, CLASSES, ANSWERED = 50, 10, 0.7
-PLANNED = ("gnmax", "confident-gnmax")
 
 
 def plan(
+    ctx: typer.Context,
     queries: Annotated[
         int, typer.Option(min=1, max=10**12, help="How many queries will be asked.")
     ],
@@ -68,16 +72,14 @@ def plan(
             "only, by which you declare it public; an array y holds the right classes."
         ),
     ] = None,
-    threshold: Threshold = None,
-    sigma_threshold: SigmaThreshold = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest noise for a budget."""
     from ballotine.privacy.guarantee import Budget
+    from ballotine.voting.planning import NoiseTarget, beside_noise, plannable
 
-    if mechanism not in PLANNED:
-        raise ParameterError(f"cannot plan {mechanism!r}; choose {' or '.join(PLANNED)}")
-    budget = Budget(epsilon, delta)
+    kind, budget = plannable(mechanism), Budget(epsilon, delta)
+    given = beside_noise(kind, typed_parameters(ctx))
     if (teacher_accuracy, plurality_accuracy, public_votes) != (None, None, None):
         from ballotine.cli.noise_advice import Assumption, advise
 
@@ -86,74 +88,64 @@ def plan(
         assumption = Assumption(
             teachers, classes, teacher_accuracy, plurality_accuracy, public_votes
         )
-        check = (threshold, sigma_threshold)
-        advise(assumption, queries, budget, mechanism, mode, check, as_json=as_json)
+        advise(assumption, queries, budget, kind, mode, given, as_json=as_json)
         return
-    if mode != "strict" or (threshold, sigma_threshold) != (None, None):
+    if mode != "strict" or given:
         raise ParameterError(
             "advice for the fixed mode or for a given check needs assumed votes: give "
             "--teacher-accuracy and --plurality-accuracy, or --public-votes"
         )
-    found, charges = _smallest(
+    target = NoiseTarget(
+        kind,
         queries,
         budget,
-        mechanism,
         teachers or TEACHERS,
         classes or CLASSES,
         ANSWERED if answered is None else answered,
     )
-    found["curve"] = _curve(charges, queries, delta)
+    found = _found(target)
+    found["curve"] = _curve(target)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
-        _show(found, budget)
+        _show(found, target)
 
 
-def _smallest(
-    queries: int, budget: Any, mechanism: str, teachers: int, classes: int, answered: float
-) -> tuple[dict[str, Any], Any]:
-    """The smallest noise, and what a query is charged with it."""
-    from ballotine.privacy import plan as planner
-    from ballotine.privacy.events import GaussianArgmax, GaussianCheck
-
-    found: dict[str, Any] = {"mechanism": mechanism, "queries": queries, "teachers": teachers}
-    charges: planner.Charges
-    if mechanism == "gnmax":
-        sigma = planner.gnmax_sigma(queries, budget, classes)
-        charges = [(GaussianArgmax(sigma, classes), 1.0)]
-        spent = planner.epsilon_of([(charges[0][0], queries)], budget.delta)
-        found |= {"sigma": sigma, "epsilon": spent}
-    else:
-        made = planner.confident_gnmax(queries, answered, budget, teachers, classes)
-        found |= {**asdict(made), "answered": answered}
-        charges = [
-            (GaussianCheck(made.sigma_threshold), 1.0),
-            (GaussianArgmax(made.sigma, classes), answered),
-        ]
-    found["noise_in_votes"] = found["sigma"] / teachers
-    return found, charges
+def _found(target: NoiseTarget) -> dict[str, Any]:
+    """The smallest noise, in plain values."""
+    mechanism = target.mechanism
+    found = {
+        "mechanism": mechanism.name,
+        "queries": target.queries,
+        "teachers": target.teachers,
+        **asdict(mechanism),
+        "epsilon": target.epsilon,
+        "noise_in_votes": target.noise / target.teachers,
+    }
+    return found | ({"answered": target.answered} if mechanism.checks else {})
 
 
-def _curve(charges: Any, queries: int, delta: float) -> list[dict[str, float]]:
+def _curve(target: NoiseTarget) -> list[dict[str, float]]:
     import numpy as np
 
     from ballotine.privacy import plan as planner
 
+    queries = target.queries
     numbers = np.unique(np.linspace(queries / CURVE_POINTS, queries, CURVE_POINTS).astype(int))
     numbers = numbers[numbers > 0]
-    values = planner.curve(charges, numbers, delta)
+    values = planner.curve(target.charges, numbers, target.budget.delta)
     return [{"queries": int(n), "epsilon": float(e)} for n, e in zip(numbers, values, strict=True)]
 
 
-def _show(found: dict[str, Any], budget: Any) -> None:
+def _show(found: dict[str, Any], target: NoiseTarget) -> None:
     from rich.table import Table
 
-    console.print(f"{found['queries']} queries within {budget}:", markup=False)
-    noise = f"σ = {found['sigma']:.2f} votes ({found['noise_in_votes']:.1%} of the teachers)"
-    if "threshold" in found:
+    console.print(f"{target.queries} queries within {target.budget}:", markup=False)
+    noise = target.shown
+    for threshold, sigma in target.mechanism.checks:
         noise += (
-            f", threshold = {found['threshold']:g}, σ of the check = "
-            f"{found['sigma_threshold']:.2f}; if {found['answered']:.0%} are answered"
+            f", threshold = {threshold:g}, σ of the check = {sigma:.2f}; "
+            f"if {target.answered:.0%} are answered"
         )
     console.print(noise, markup=False)
     table = Table("queries asked", "ε so far")

@@ -40,9 +40,9 @@ Example: `ballotine vote VOTES.npy -m gnmax --sigma 40 --classes 10 --epsilon 2 
 """
 
 
+@options.with_fields_of(Typed)
 def vote(
-    votes: Annotated[Path, typer.Argument(help="File of ballots (or tallies).")],
-    delta: options.Delta,
+    typed: Typed,
     epsilon: Annotated[
         float | None, typer.Option(help="ε of the budget (not in fixed mode).")
     ] = None,
@@ -55,68 +55,25 @@ def vote(
         Path | None,
         typer.Option(help="Write the receipt here (.json); NAME.receipt.json beside --out NAME."),
     ] = None,
-    mechanism: options.MechanismName = "confident-gnmax",
-    sigma: options.Sigma = None,
-    gamma: options.Gamma = None,
-    threshold: options.Threshold = None,
-    sigma_threshold: options.SigmaThreshold = None,
-    tau: options.Tau = None,
-    norm: options.NormName = None,
-    variant: options.VariantName = None,
-    queries: options.Queries = None,
-    classes: options.Classes = None,
-    tallies: options.IsTallies = False,
-    ballots: options.IsBallots = False,
-    labels: options.Labels = None,
-    label_threshold: options.LabelThreshold = None,
-    weights: options.GroupsFile = None,
-    group_budgets: options.GroupBudgets = None,
-    individual: options.Individual = "weighting",
     bounds: options.Bounds = "published",
     conversion: options.Conversion = "classic",
-    seed: options.Seed = None,
-    as_json: options.AsJson = False,
 ) -> None:
     """Answer saved votes through a ledger."""
     from ballotine.noise import source
     from ballotine.voting.saved import vote as answer
 
-    parameters = {
-        "sigma": sigma,
-        "gamma": gamma,
-        "threshold": threshold,
-        "sigma_threshold": sigma_threshold,
-        "tau": tau,
-        "norm": norm,
-        "variant": variant,
-    }
-    typed = Typed(
-        votes,
-        mechanism,
-        parameters,
-        delta,
-        queries,
-        classes,
-        tallies,
-        labels,
-        label_threshold,
-        weights,
-        group_budgets,
-        individual,
-        ballots,
-    )
     files = _Files.settle(out, receipt)  # before anything is spent
     rules, saved = _rules(typed, epsilon, mode, bounds, conversion)
-    groups = b"" if weights is None else weights.read_bytes()
+    groups = b"" if typed.weights is None else typed.weights.read_bytes()
     with RichProgress() as progress, progress.stage("answers", saved.number) as advance:
         answers, guarantee, anchor = answer(
-            saved, rules, ledger, source(seed), advance, groups=groups
+            saved, rules, ledger, source(typed.seed), advance, groups=groups
         )
     head = None if ledger is None else anchor
     files.write(answers, guarantee, rules.mechanism, head)
     if ledger is None:
         warn("no --ledger was named: this spending is not remembered, name one for real votes")
-    if as_json:
+    if typed.as_json:
         typer.echo(json.dumps(_facts(answers, guarantee, head), indent=2))
     else:
         _show(answers, guarantee, head)
@@ -189,7 +146,7 @@ def _rules(
             "the number of classes is public knowledge and not to be read from the votes: "
             "state it with --classes (or say --tallies, if the file holds counts)"
         )
-    saved = typed.votes(mechanism)
+    saved = typed.saved(mechanism)
     rules = Rules(
         typed.plan(mechanism, saved, math.inf if epsilon is None else epsilon),
         saved.classes,

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
+from ballotine.cli import options
 from ballotine.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,28 +20,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Typed:
-    """What a command was given about votes.
+    """What a command was given about votes, as it was typed.
 
     Attributes:
-        path: the file of ballots or tallies.
-        mechanism: its name.
         parameters: of the mechanism; None where absent.
-        delta: the δ of all budgets.
     """
 
-    path: Path
-    mechanism: str
+    votes: Annotated[Path, typer.Argument(help="File of ballots (or tallies).")]
+    delta: options.Delta
     parameters: dict[str, Any]
-    delta: float
-    queries: int | None = None
-    classes: int | None = None
-    tallies: bool = False
-    labels: int | None = None
-    label_threshold: float | None = None
-    groups: Path | None = None
-    group_budgets: str | None = None
-    individual: str = "weighting"
-    ballots: bool = False
+    mechanism: options.MechanismName = "confident-gnmax"
+    queries: options.Queries = None
+    classes: options.Classes = None
+    tallies: options.IsTallies = False
+    ballots: options.IsBallots = False
+    labels: options.Labels = None
+    label_threshold: options.LabelThreshold = None
+    weights: options.GroupsFile = None
+    group_budgets: options.GroupBudgets = None
+    individual: options.Individual = "weighting"
+    seed: options.Seed = None
+    as_json: options.AsJson = False
 
     def rule(self) -> Mechanism:
         """The mechanism with the parameters it takes."""
@@ -46,13 +48,13 @@ class Typed:
 
         return make_mechanism(self.mechanism, self.parameters)
 
-    def votes(self, mechanism: Mechanism) -> SavedVotes:
+    def saved(self, mechanism: Mechanism) -> SavedVotes:
         """The file, looked at but not read."""
         from ballotine.data.ballots import open_votes
         from ballotine.voting.saved import SavedVotes
 
         return SavedVotes.of(
-            open_votes(self.path, self.labels),
+            open_votes(self.votes, self.labels),
             mechanism,
             self.classes,
             tallies=self.tallies,
@@ -77,13 +79,13 @@ class Typed:
             read_groups,
         )
 
-        if (self.groups is None) != (self.group_budgets is None):
+        if (self.weights is None) != (self.group_budgets is None):
             raise ParameterError("give --weights and --group-budgets together, or neither")
-        if self.groups is None or self.group_budgets is None:
+        if self.weights is None or self.group_budgets is None:
             return Plan.standard_of(mechanism, votes.teachers, self.delta, epsilon)
         if math.isfinite(epsilon):
             raise ParameterError("give one ε for everyone, or one per group, not both")
-        rows = read_groups(self.groups)
+        rows = read_groups(self.weights)
         budgets = parse_budgets(self.group_budgets, group_names(rows))
         return plan_saved(
             rows, budgets, votes.teachers, mechanism, votes.classes, self.delta, self.individual

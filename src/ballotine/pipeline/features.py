@@ -10,8 +10,9 @@ import numpy as np
 
 from ballotine.data import Dataset
 from ballotine.errors import DataError
+from ballotine.estimators import TRANSFORMERS
 from ballotine.models import seeded_clone
-from ballotine.pipeline.estimators import FEATURES, make_transformer
+from ballotine.pipeline.estimators import make_transformer
 from ballotine.pipeline.resume import digest_of
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.progress import Progress
@@ -82,7 +83,7 @@ def make_features(section: FeaturesSection, dataset: Dataset, progress: Progress
 
 def assumed(section: FeaturesSection) -> tuple[str, ...]:
     """What a guarantee rests on when the transformer is not one of ours."""
-    return () if section.kind is None or section.kind in FEATURES else (ROW_BY_ROW,)
+    return () if section.kind is None or section.kind in TRANSFORMERS.shipped else (ROW_BY_ROW,)
 
 
 def transformed(transformer: Any, X: Matrix) -> Matrix:

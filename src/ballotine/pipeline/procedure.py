@@ -21,12 +21,10 @@ from ballotine.pipeline.steps import Steps, steps_of
 from ballotine.privacy.guarantee import Budget
 from ballotine.teachers.together import LearnTogether
 from ballotine.types import IntArray, Labels
-from ballotine.voting import ConfidentGNMax, GNMax, Mechanism, Plan, Rules
+from ballotine.voting import Mechanism, Plan, Rules
 from ballotine.voting.individual import Scheme, group_numbers, require_priced
+from ballotine.voting.registry import able
 from ballotine.voting.session import RECORDS, require_ledger
-
-WHOLE_VOTES = (GNMax, ConfidentGNMax)
-"""Mechanisms whose data-dependent ε can be published."""
 
 
 @dataclass(frozen=True)
@@ -111,9 +109,9 @@ class Request:
             )
         if self.queries is None or self.queries < 1:
             raise ParameterError("the fixed mode needs the number of queries, beforehand")
-        if not isinstance(self.mechanism, WHOLE_VOTES):
+        if not self.mechanism.publishable:
             raise ParameterError(
-                "the fixed mode works with gnmax and confident-gnmax, not with "
+                f"the fixed mode works with {able('publishable', 'and')}, not with "
                 f"{self.mechanism.name}"
             )
 

@@ -8,7 +8,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
 
 from ballotine.data.partition import Strategy, make_strategy
 from ballotine.errors import ParameterError
@@ -17,14 +17,12 @@ from ballotine.privacy.guarantee import Budget
 from ballotine.teachers.together import LearnTogether
 from ballotine.text import quoted
 from ballotine.types import Labels
-from ballotine.voting import Dependencies, Mechanism, make_mechanism
+from ballotine.voting import MECHANISMS, Dependencies, Mechanism, make_mechanism
 from ballotine.voting.individual import SCHEMES, Scheme, budget_of
+from ballotine.voting.parameters import shared
 
 LONGEST_NAME = 255
 """Bytes in the name of a file."""
-
-TEACHERS_SIDE = {"max_queries", "mechanism", "parents", "first", "thresholds"}
-"""Keys of [voting] that are not parameters of a mechanism."""
 
 
 def _named(path: Path) -> Path:
@@ -188,16 +186,11 @@ class TogetherSection(Section):
 
 
 class VotingSection(Section):
-    """How ballots become answers."""
+    """How ballots become answers; all other keys are parameters that mechanisms declare."""
+
+    model_config = ConfigDict(extra="allow")
 
     mechanism: str = "confident-gnmax"
-    sigma: float | None = Field(default=None, gt=0)
-    threshold: float | None = None
-    sigma_threshold: float | None = Field(default=None, gt=0)
-    gamma: float | None = Field(default=None, gt=0)
-    tau: float | None = Field(default=None, gt=0)
-    norm: str | None = None
-    variant: str | None = None
     thresholds: float | list[float] | None = Field(
         default=None, description="when a teacher names a label"
     )
@@ -206,6 +199,27 @@ class VotingSection(Section):
     max_queries: int | None = Field(
         default=None, ge=1, description="ask at most so many public rows"
     )
+
+    @classmethod
+    def parameters(cls) -> type[Section]:
+        """The keys of mechanisms, as a section of their own."""
+        keys: dict[str, Any] = {
+            name: (one.type | None, Field(default=None, gt=one.above, description=one.help))
+            for name, one in shared(MECHANISMS.usable()).items()
+        }
+        return create_model("Parameters", __base__=Section, **keys)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_parameters(cls, content: Any) -> Any:
+        """Unknown keys and values of the wrong kind are errors of that key."""
+        if not isinstance(content, dict):
+            return content
+        if isinstance(name := content.get("mechanism"), str):
+            MECHANISMS.require(name)  # what is wrong with it comes before its keys
+        given = {key: value for key, value in content.items() if key not in cls.model_fields}
+        checked = cls.parameters().model_validate(given)
+        return content | checked.model_dump(exclude_unset=True)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -225,7 +239,7 @@ class VotingSection(Section):
         Args:
             labels: the names of the labels, which ``parents`` speaks of.
         """
-        parameters = self.model_dump(exclude=TEACHERS_SIDE)
+        parameters = dict(self.model_extra or {})
         if labels and self.parents is not None:
             parameters["dependencies"] = self._dependencies([str(name) for name in labels])
         return make_mechanism(self.mechanism, parameters)

@@ -29,7 +29,7 @@ from ballotine.task import MultiLabel, SingleLabel, Task
 from ballotine.teachers import Ensemble, Trainer, fit_labels, train_labels
 from ballotine.text import quoted
 from ballotine.types import IntArray, Labels, Matrix
-from ballotine.voting import Mechanism, PowersetVoting, cast_labels
+from ballotine.voting import Mechanism, cast_labels
 
 Thresholds = float | npt.ArrayLike
 """What a label's probability must exceed: one number, or one per label."""
@@ -91,7 +91,7 @@ def _train_classes(how: TeacherTraining, X: Matrix, y: IntArray, partition: Part
 def _train_labels(how: TeacherTraining, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
     """What decides a ballot beside the teachers is part of the ensemble's name."""
     limits = np.asarray(0.5 if how.thresholds is None else how.thresholds, dtype=np.float64)
-    most = how.mechanism.tau if isinstance(how.mechanism, PowersetVoting) else None
+    most = how.mechanism.most_labels
     cast = partial(cast_labels, thresholds=limits, most=most)
     cast(np.zeros((1, how.trainer.classes)))  # what is wrong with the thresholds is said now
     variant = f"labels above {np.atleast_1d(limits).tolist()}, at most {most}"

@@ -8,38 +8,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ballotine.errors import BudgetError, ParameterError
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
-from ballotine.privacy.events import Event, GaussianArgmax, GaussianCheck
+from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray, IntArray
 
 PRECISION = 1e-5
-NEAR_ORDERS = 4  # the best order of the tight cost is a few grid steps from the published one's
-MIN_SHARE = 0.7  # tight costs are at least 2/π of the published ones, and √(2/π) > 0.7
-CHECK_RATIO = 3.75
-"""σ of the check divided by σ of the answer, as in Scalable PATE's experiments (150 and 40)."""
-THRESHOLD_SHARE = 0.8
-"""The check's threshold as a share of the teachers, as in those experiments (200 of 250)."""
+NEAR_ORDERS = 4  # the best order moves by a few grid steps while the noise is narrowed down
+STEPS = 3
+WIDER = 1.05
+MIN_NOISE, MAX_NOISE = 1e-9, 1e15
 
 Charges = Sequence[tuple[Event, float]]
 """Events and how often each is charged (an expected number may be fractional)."""
-
-
-@dataclass(frozen=True)
-class ConfidentPlan:
-    """Noise and threshold of a Confident-GNMax mechanism, and the resulting ε."""
-
-    sigma: float
-    sigma_threshold: float
-    threshold: float
-    epsilon: float
 
 
 def epsilon_of(charges: Charges, delta: float) -> float:
@@ -65,77 +52,41 @@ def curve(charges: Charges, queries: IntArray, delta: float) -> FloatArray:
     return np.array([epsilon_of([(e, n * c) for e, c in charges], delta) for n in queries])
 
 
-def gnmax_sigma(queries: int, budget: Budget, classes: int, sensitivity: float = 1.0) -> float:
-    """Return the smallest σ with which GNMax answers this many queries within the budget."""
-    _require_queries(queries)
-
-    def charges(sigma: float) -> Charges:
-        return [(GaussianArgmax(sigma, classes, sensitivity), queries)]
-
-    return _smallest(charges, queries * sensitivity**2, budget)
-
-
-def confident_gnmax(
-    queries: int,
-    answered: float,
-    budget: Budget,
-    teachers: int,
-    classes: int,
-    *,
-    ratio: float = CHECK_RATIO,
-    share: float = THRESHOLD_SHARE,
-    sensitivity: float = 1.0,
-) -> ConfidentPlan:
-    """Return the smallest noise for Confident-GNMax within a budget.
+def smallest_noise(charges: Callable[[float], Charges], budget: Budget) -> float:
+    """Return the smallest noise within the budget, on the safe side.
 
     Args:
-        queries: the number of queries.
-        answered: the share of them that is expected to pass the check (a public guess).
-        budget: the budget for all queries.
-        teachers: the number of teachers.
-        classes: the number of classes.
-        ratio: σ of the check divided by σ of the answer.
-        share: the threshold as a share of the teachers.
-        sensitivity: the weight of one teacher.
-    """
-    _require_queries(queries)
-    if not 0 < answered <= 1:
-        raise ParameterError(f"the answered share must lie in (0, 1], got {answered}")
-    if not ratio > 0:
-        raise ParameterError(f"the ratio of the two noises must be positive, got {ratio}")
-
-    def charges(sigma: float) -> Charges:
-        check = GaussianCheck(ratio * sigma, sensitivity)
-        argmax = GaussianArgmax(sigma, classes, sensitivity)
-        return [(check, queries), (argmax, answered * queries)]
-
-    published = sensitivity**2 * queries * (answered + 0.5 / ratio**2)
-    sigma = _smallest(charges, published, budget)
-    spent = epsilon_of(charges(sigma), budget.delta)
-    return ConfidentPlan(sigma, ratio * sigma, share * teachers, spent)
-
-
-def _smallest(charges: Callable[[float], Charges], published: float, budget: Budget) -> float:
-    """Return the smallest σ within the budget, rounded to the safe side.
-
-    The published costs, α·published/σ², give σ and the best order in closed form. The tight
-    costs are 0.6 to 1 times those, so the search stays near that σ and that order.
+        charges: everything that is released with so much noise: the more, the cheaper.
+        budget: the promise.
     """
     orders = widen(DEFAULT_ORDERS)
     allowed = conversion.allowance(orders, budget.epsilon, budget.delta)
-    usable = allowed > 0
-    if not usable.any():
+    if not np.any(allowed > 0):
         raise BudgetError(f"no amount of noise meets the budget {budget}: δ or ε is too small")
-    squares = np.where(usable, orders * published / np.where(usable, allowed, 1.0), np.inf)
-    best = int(np.argmin(squares))
+    orders, allowed = orders[allowed > 0], allowed[allowed > 0]
+    # Costs fall about as the square of the noise, so this comes near in a few steps; from then
+    # on the best order is a few grid steps away at most.
+    noise, best = 1.0, 0
+    for _ in range(STEPS):
+        shares = _total(charges(noise), orders) / allowed
+        best = int(np.argmin(shares))
+        noise *= math.sqrt(float(shares[best]))
     window = slice(max(0, best - NEAR_ORDERS), best + NEAR_ORDERS + 1)
     near, room = orders[window], allowed[window]
-    high = math.sqrt(float(squares.min()))
-    low = MIN_SHARE * high
+
+    def fits(noise: float) -> bool:
+        return bool(np.any(_total(charges(noise), near) <= room))
+
+    low = high = min(max(noise, MIN_NOISE), MAX_NOISE)
+    while not fits(high):
+        low, high = high, WIDER * high
+        if high > MAX_NOISE:
+            raise BudgetError(f"no amount of noise meets the budget {budget}")
+    while low > MIN_NOISE and fits(low):
+        low, high = low / WIDER, low
     while high / low > 1 + PRECISION:
         middle = math.sqrt(low * high)
-        fits = bool(np.any(_total(charges(middle), near) <= room))
-        low, high = (low, middle) if fits else (middle, high)
+        low, high = (low, middle) if fits(middle) else (middle, high)
     return high
 
 
@@ -144,8 +95,3 @@ def _total(charges: Charges, orders: FloatArray) -> FloatArray:
     for event, times in charges:
         total = total + times * event.cost(orders)
     return total
-
-
-def _require_queries(queries: int) -> None:
-    if queries < 1:
-        raise ParameterError(f"a plan needs at least one query, got {queries}")

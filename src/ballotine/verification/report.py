@@ -12,7 +12,8 @@ from ballotine.errors import ParameterError, VerificationError
 from ballotine.progress import Progress, Silent
 from ballotine.text import quoted
 from ballotine.verification.case import AnyCase, Effort
-from ballotine.verification.cases import CASES, MECHANISMS
+from ballotine.verification.cases import CASES
+from ballotine.verification.declared import every_case
 from ballotine.verification.judge import TOLERANCE, Finding, judge
 
 
@@ -90,13 +91,15 @@ def select(names: Sequence[str]) -> tuple[AnyCase, ...]:
     Raises:
         ParameterError: for a name that is neither.
     """
-    unknown = set(names) - set(MECHANISMS) - {case.name for case in CASES}
+    known = every_case()
+    mechanisms = tuple(dict.fromkeys(case.mechanism for case in known))
+    unknown = set(names) - set(mechanisms) - {case.name for case in known}
     if unknown:
         raise ParameterError(
-            f"unknown: {quoted(sorted(unknown))}; mechanisms are {', '.join(MECHANISMS)}"
+            f"unknown: {quoted(sorted(unknown))}; mechanisms are {', '.join(mechanisms)}"
         )
     return tuple(
-        case for case in CASES if not names or case.mechanism in names or case.name in names
+        case for case in known if not names or case.mechanism in names or case.name in names
     )
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
-from ballotine.agreement import chance_right
 from ballotine.errors import ParameterError
 from ballotine.ledger import Mode
 from ballotine.privacy import conversion, plan
@@ -24,7 +23,8 @@ from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.types import ABSTAIN, FloatArray
 from ballotine.voting.assumed import PUBLIC, AssumedVotes
 from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.gnmax import GNMax
+from ballotine.voting.mechanism import Mechanism
+from ballotine.voting.planning import beside_noise
 from ballotine.voting.publication import fixed_terms, plan_publication
 from ballotine.voting.tally import Tallies
 
@@ -89,53 +89,41 @@ class NoiseQuestion:
         votes: assumed ones.
         queries: how many will be asked; fixed beforehand.
         budget: ε that should not be exceeded, and δ.
-        confident: whether a check comes first.
-        threshold: of the check; the planner's share of the teachers if absent.
-        sigma_threshold: noise of the check; the planner's multiple of σ if absent.
+        kind: of mechanism.
+        given: parameters of it that do not follow from the noise.
     """
 
     votes: AssumedVotes
     queries: int
     budget: Budget
-    confident: bool = True
-    threshold: float | None = None
-    sigma_threshold: float | None = None
+    kind: type[Mechanism] = ConfidentGNMax
+    given: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.queries < 1:
             raise ParameterError(f"a plan needs at least one query, got {self.queries}")
-        if not self.confident and (self.threshold, self.sigma_threshold) != (None, None):
-            raise ParameterError("gnmax has no check: leave its threshold and noise out")
+        beside_noise(self.kind, self.given)
 
-    def mechanism(self, sigma: float) -> GNMax | ConfidentGNMax:
+    def mechanism(self, sigma: float) -> Mechanism:
         """The mechanism with this noise."""
-        if not self.confident:
-            return GNMax(sigma)
-        share, ratio = plan.THRESHOLD_SHARE, plan.CHECK_RATIO
-        return ConfidentGNMax(
-            sigma,
-            share * self.votes.teachers if self.threshold is None else self.threshold,
-            ratio * sigma if self.sigma_threshold is None else self.sigma_threshold,
-        )
+        return self.kind.planned(sigma, self.votes.teachers, **self.given)
 
     def row(self, sigma: float) -> NoiseRow:
         """What this noise would do."""
         votes, mechanism = self.votes, self.mechanism(sigma)
-        check = mechanism if isinstance(mechanism, ConfidentGNMax) else None
-        passing = np.ones(len(votes.counts))
-        if check is not None:
-            passing = ndtr((votes.counts.max(axis=1) - check.threshold) / check.sigma_threshold)
+        threshold, sigma_threshold = next(iter(mechanism.checks), (None, None))
+        passing, right = mechanism.chances(votes.counts)
         answered = float(votes.mean(passing))
         if answered < LEAST_ANSWERED:
             raise ParameterError("hardly any query would pass this check: lower its threshold")
-        mistaken = passing * (1 - chance_right(votes.counts, sigma))
+        mistaken = passing * (1 - right)
         wrong = float(votes.mean(mistaken)) / answered
         strict, answers_strict = self._strict(mechanism, answered)
         exact, error, answers_exact = self._exact(mechanism, answered)
         return NoiseRow(
             sigma,
-            None if check is None else check.threshold,
-            None if check is None else check.sigma_threshold,
+            threshold,
+            sigma_threshold,
             answered,
             wrong,
             votes.error((mistaken - wrong * passing) / answered),
@@ -197,18 +185,15 @@ class NoiseQuestion:
         ceiling = fixed_terms(mechanism, publication, self.queries, delta).loosest.epsilon
         return replace(row, epsilon_published=min(expected, ceiling))
 
-    def _strict(self, mechanism: GNMax | ConfidentGNMax, answered: float) -> tuple[float, int]:
+    def _strict(self, mechanism: Mechanism, answered: float) -> tuple[float, int]:
         """ε of all queries and answers for the budget, whatever the votes."""
-        *checks, argmax = mechanism.events(self.votes.classes)
-        charges = [*((check, 1.0) for check in checks), (argmax, answered)]
+        charges = mechanism.expected(self.votes.classes, answered)
         each = np.sum([times * event.cost(DEFAULT_ORDERS) for event, times in charges], axis=0)
         asked = [(event, self.queries * times) for event, times in charges]
         spent = plan.epsilon_of(asked, self.budget.delta)
         return spent, self._answers(answered, DEFAULT_ORDERS, each)
 
-    def _exact(
-        self, mechanism: GNMax | ConfidentGNMax, answered: float
-    ) -> tuple[float, float, int]:
+    def _exact(self, mechanism: Mechanism, answered: float) -> tuple[float, float, int]:
         """The same on the assumed votes, with the standard error of ε in between."""
         unseen = np.full(len(self.votes.counts), ABSTAIN)
         private = mechanism.costs(Tallies(self.votes.counts), unseen, ORDERS, "exact")

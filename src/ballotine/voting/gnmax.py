@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
+from ballotine.agreement import chance_right
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
-from ballotine.privacy import exact, published
+from ballotine.oracle.gaussian import argmax_law
+from ballotine.oracle.neighbours import Tally
+from ballotine.privacy import envelope, exact, published
 from ballotine.privacy.events import Event, GaussianArgmax, SharedGaussianArgmax
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.mechanism import AuditDefault, Bounds, Mechanism
+from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
 
 PRICING = "pricing a noisy argmax for the data holder"
+NOISE = parameter("Noise on each count, in votes.", above=0, votes=1, symbol="σ")
 
 
 @dataclass(frozen=True)
@@ -28,8 +33,13 @@ class GNMax(Mechanism):
         sigma: standard deviation of the noise on each class's count, in votes.
     """
 
-    sigma: float
+    sigma: float = field(metadata=NOISE)
     name: ClassVar[str] = "gnmax"
+    analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight", "exact"})
+    individual: ClassVar[bool] = True
+    publishable: ClassVar[bool] = True
+    planned_by: ClassVar[str] = "sigma"
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 2.0})
 
     def __post_init__(self) -> None:
         positive(self.sigma)
@@ -47,18 +57,28 @@ class GNMax(Mechanism):
         counts = tallies.unlock(reason="releasing a noisy argmax")
         return noisy_argmax(counts, self.sigma, noise)
 
-    def _data_dependent(
-        self,
-        tallies: Tallies,
-        answers: IntArray,  # noqa: ARG002
-        orders: FloatArray,
-        bounds: Bounds,
-        reach: Reach,
+    def log_law(self, tally: Tally) -> FloatArray:
+        """It never abstains."""
+        return np.concatenate(([-np.inf], argmax_law(tally, self.sigma)))
+
+    def chances(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Every query is answered."""
+        return np.ones(len(counts)), chance_right(counts, self.sigma)
+
+    def envelope(self, teachers: int, classes: int, order: float) -> FloatArray:
+        """Of the exact cost, by top count and runner-up."""
+        return envelope.gnmax(teachers, classes, order, self.sigma, runner_up=True)
+
+    def _published(
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 over all neighbours, or the exact two-sided cost."""
+        """Theorem 6 over all neighbours."""
+        del answers
         counts = tallies.unlock(reason=PRICING)
-        if bounds == "published":
-            return published.gnmax_data_dependent(counts, orders, self.sigma, reach.votes)
+        return published.gnmax_data_dependent(counts, orders, self.sigma, reach.votes)
+
+    def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
+        counts = tallies.unlock(reason=PRICING)
         return exact.gnmax(counts, orders, self.sigma, reach.weight, reach.teachers)
 
 

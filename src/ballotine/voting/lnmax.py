@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 
 from ballotine.ledger import Events
 from ballotine.noise import QueryNoise, positive
+from ballotine.oracle.laplace import argmax_law
+from ballotine.oracle.neighbours import Tally
 from ballotine.privacy import published
 from ballotine.privacy.events import Event, LaplaceArgmax
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.mechanism import Bounds, Mechanism, refuse_reach
+from ballotine.voting.mechanism import AuditDefault, Bounds, Mechanism, refuse_reach
+from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
 
 
@@ -26,8 +29,13 @@ class LNMax(Mechanism):
         gamma: inverse scale of the noise: larger γ, less noise, more cost.
     """
 
-    gamma: float
+    gamma: float = field(
+        metadata=parameter("Inverse scale of the noise, per vote.", above=0, votes=-1, symbol="γ")
+    )
     name: ClassVar[str] = "lnmax"
+    analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight"})
+    # Charged as the worst of its kind, which it approaches when few answers are given.
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"gamma": 1.0}, queries=3)
 
     def __post_init__(self) -> None:
         positive(self.gamma)
@@ -49,17 +57,15 @@ class LNMax(Mechanism):
         winners: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
         return winners
 
-    def _data_dependent(
-        self,
-        tallies: Tallies,
-        answers: IntArray,
-        orders: FloatArray,
-        bounds: Bounds,
-        reach: Reach,
+    def log_law(self, tally: Tally) -> FloatArray:
+        """It never abstains."""
+        return np.concatenate(([-np.inf], argmax_law(tally, self.gamma)))
+
+    def _published(
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Equations 10 and 11 of TTAC over all neighbours; there is no exact cost."""
+        """Equations 10 and 11 of TTAC over all neighbours."""
+        del answers
         refuse_reach(self, reach)
-        if bounds == "exact":
-            return super()._data_dependent(tallies, answers, orders, bounds, reach)
         counts = tallies.unlock(reason="pricing a noisy argmax for the data holder")
         return published.lnmax(counts, orders, self.gamma)

@@ -24,8 +24,6 @@ from ballotine.privacy.events import GaussianNumber
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.smooth import LogRelease, Sanitised, plan_log
 from ballotine.types import FloatArray, IntArray
-from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.gnmax import GNMax
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.tally import Tallies
 
@@ -243,22 +241,7 @@ def places_of(tallies: Tallies, teachers: int) -> IntArray:
 
 def envelope_of(mechanism: Mechanism, teachers: int, classes: int, order: float) -> FloatArray:
     """A proven upper bound of the exact cost by top count and runner-up."""
-    if isinstance(mechanism, ConfidentGNMax):
-        return envelope.confident_gnmax(
-            teachers,
-            classes,
-            order,
-            mechanism.sigma,
-            mechanism.threshold,
-            mechanism.sigma_threshold,
-            runner_up=True,
-        )
-    if isinstance(mechanism, GNMax):
-        return envelope.gnmax(teachers, classes, order, mechanism.sigma, runner_up=True)
-    raise ParameterError(
-        f"{mechanism.name} has no proven envelope, so its data-dependent ε cannot be published; "
-        "use gnmax or confident-gnmax, or the strict mode"
-    )
+    return mechanism.envelope(teachers, classes, order)
 
 
 def assumed_places(teachers: int, classes: int, queries: int) -> IntArray:

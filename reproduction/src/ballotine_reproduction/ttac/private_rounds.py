@@ -14,7 +14,7 @@ from ballotine.neural import TorchClassifier
 from ballotine.noise import QueryNoise, SeededNoise
 from ballotine.privacy.events import ClippedSum, GaussianArgmax
 from ballotine.privacy.guarantee import Budget
-from ballotine.privacy.plan import PRECISION, epsilon_of, gnmax_sigma
+from ballotine.privacy.plan import PRECISION, epsilon_of, smallest_noise
 from ballotine.teachers.ttac import (
     LearnTogether,
     Method,
@@ -176,7 +176,7 @@ def _prices(row: TaughtRow) -> tuple[float, float | None, float | None]:
         return PLAIN, None, None
     budget = Budget(row.epsilon, DELTA)
     if not row.together:
-        sigma = gnmax_sigma(QUERIES, budget, CLASSES)
+        sigma = smallest_noise(lambda s: [(GaussianArgmax(s, CLASSES), QUERIES)], budget)
         return epsilon_of([(GaussianArgmax(sigma, CLASSES), QUERIES)], DELTA), sigma, None
     plan = plan_rounds(budget, ROUNDS, SHARE)
     sigma = _vote_sigma(plan)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,16 +15,8 @@ from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.privacy.plan import NEAR_ORDERS
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray
-from ballotine.voting.confident import ConfidentGNMax
-from ballotine.voting.gnmax import GNMax
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.multilabel.label_voting import LabelVoting
-from ballotine.voting.multilabel.powerset import PowersetVoting
-
-PRICED = (GNMax, ConfidentGNMax, LabelVoting, PowersetVoting)
-"""Mechanisms that know what weighted votes, and records that several teachers saw, cost."""
-IN_VOTES = ("sigma", "threshold", "sigma_threshold")
-"""Their parameters that are numbers of votes. (τ is the norm of one ballot.)"""
+from ballotine.voting.registry import able
 
 
 @dataclass(frozen=True)
@@ -75,17 +67,13 @@ def strength(epsilon: float, delta: float) -> float:
 
 def require_priced(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose cost is not known for weighted votes and shared records."""
-    if not isinstance(mechanism, PRICED):
+    if not mechanism.individual:
         raise ParameterError(
-            "individual budgets work with gnmax, confident-gnmax, binary, clipped and powerset, "
-            f"not with {mechanism.name}"
+            f"individual budgets work with {able('individual', 'and')}, not with {mechanism.name}"
         )
 
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
     """The mechanism for so many times as many teachers: noise and threshold grow alike."""
     require_priced(mechanism)
-    if factor == 1.0:
-        return mechanism
-    given = {name: getattr(mechanism, name, None) for name in IN_VOTES}
-    return replace(mechanism, **{k: factor * v for k, v in given.items() if v is not None})
+    return mechanism.scaled(factor)

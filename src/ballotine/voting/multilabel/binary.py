@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
+from ballotine.voting.mechanism import AuditDefault
 from ballotine.voting.multilabel.ballots import UNCLIPPED, Clipping
-from ballotine.voting.multilabel.label_voting import LabelVoting
+from ballotine.voting.multilabel.label_voting import THRESHOLD, THRESHOLD_NOISE, LabelVoting
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,10 @@ class BinaryVoting(LabelVoting):
         dependencies: which labels imply which: public knowledge.
     """
 
-    threshold: float | None = None
-    sigma_threshold: float | None = None
+    threshold: float | None = field(default=None, metadata=THRESHOLD)
+    sigma_threshold: float | None = field(default=None, metadata=THRESHOLD_NOISE)
     name: ClassVar[str] = "binary"
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 3.0})
 
     @property
     def clipping(self) -> Clipping:

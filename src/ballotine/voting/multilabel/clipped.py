@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ballotine.privacy.multilabel import Norm
+from ballotine.voting.mechanism import AuditDefault
 from ballotine.voting.multilabel.ballots import Clipping
 from ballotine.voting.multilabel.label_voting import LabelVoting
+from ballotine.voting.parameters import parameter
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,10 @@ class ClippedVoting(LabelVoting):
         dependencies: which labels imply which: public knowledge.
     """
 
-    tau: float
-    norm: Norm = "l2"
+    tau: float = field(metadata=parameter("Largest norm of a ballot.", above=0))
+    norm: Norm = field(default="l2", metadata=parameter("Which norm: l2 or l1."))
     name: ClassVar[str] = "clipped"
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 3.0, "tau": 1.0})
 
     def __post_init__(self) -> None:
         super().__post_init__()

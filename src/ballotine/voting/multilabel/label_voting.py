@@ -19,7 +19,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import ClassVar
 
@@ -39,11 +39,16 @@ from ballotine.privacy.multilabel import Variant, leverage
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import ABSTAIN, BoolArray, FloatArray, IntArray
 from ballotine.voting.electorate import Electorate
+from ballotine.voting.gnmax import NOISE
 from ballotine.voting.mechanism import Bounds, Mechanism, require_threshold
 from ballotine.voting.multilabel.ballots import Clipping, LabelTallies, require_labels
 from ballotine.voting.multilabel.costs import LabelCheck, LabelCosts
 from ballotine.voting.multilabel.dependencies import Dependencies
+from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
+
+THRESHOLD = parameter("Votes that a label's larger count must reach, with noise.", votes=1)
+THRESHOLD_NOISE = parameter("Noise of that check, in votes.", above=0, votes=1)
 
 
 @dataclass(frozen=True)
@@ -59,13 +64,20 @@ class LabelVoting(Mechanism):
         dependencies: which labels imply which: public knowledge.
     """
 
-    sigma: float
+    sigma: float = field(metadata=NOISE)
     _: KW_ONLY
-    threshold: float | None = None
-    sigma_threshold: float | None = None
-    variant: Variant = "both"
+    threshold: float | None = field(default=None, metadata=THRESHOLD)
+    sigma_threshold: float | None = field(default=None, metadata=THRESHOLD_NOISE)
+    variant: Variant = field(
+        default="both",
+        metadata=parameter(
+            "Where noise is added: both, one-against-complement or one-against-half."
+        ),
+    )
     dependencies: Dependencies | None = None
     multilabel: ClassVar[bool] = True
+    analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight", "exact"})
+    individual: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dependencies", Dependencies.of(self.dependencies))
@@ -145,15 +157,21 @@ class LabelVoting(Mechanism):
             won = counts + noise.gaussian(self.sigma, labels) > other
         return won.astype(np.int64)
 
-    def _data_dependent(
-        self,
-        tallies: Tallies,
-        answers: IntArray,
-        orders: FloatArray,
-        bounds: Bounds,
-        reach: Reach,
+    def _published(
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Published: Theorem 6 per label, two-sided, where answered; exact: the whole law."""
+        """Theorem 6 per label, two-sided, where answered."""
+        counts, costs = self._data_dependent(tallies, orders, reach)
+        return costs.published(counts, answers)
+
+    def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
+        """Of the whole law."""
+        counts, costs = self._data_dependent(tallies, orders, reach)
+        return costs.exact(counts)
+
+    def _data_dependent(
+        self, tallies: Tallies, orders: FloatArray, reach: Reach
+    ) -> tuple[FloatArray, LabelCosts]:
         if self.dependencies is not None:
             raise ParameterError(
                 "labels that are asked in the light of others have data-independent costs only; "
@@ -163,9 +181,7 @@ class LabelVoting(Mechanism):
         costs = LabelCosts(
             teachers, orders, self.sigma, self.clipping, self.variant, self.check, reach
         )
-        if bounds == "exact":
-            return costs.exact(counts)
-        return costs.published(counts, answers)
+        return counts, costs
 
     def _tight(
         self, answers: IntArray, classes: int, orders: FloatArray, reach: Reach

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import ClassVar
@@ -27,9 +27,10 @@ from ballotine.privacy.events import Event
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting.electorate import Electorate
-from ballotine.voting.gnmax import argmax_event
-from ballotine.voting.mechanism import Bounds, Mechanism
+from ballotine.voting.gnmax import NOISE, argmax_event
+from ballotine.voting.mechanism import AuditDefault, Bounds, Mechanism
 from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies, require_labels
+from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
 
 # The cost of an argmax does not depend on the number of classes beyond two; this one fits
@@ -55,10 +56,15 @@ class PowersetVoting(Mechanism):
             make an answer cheaper, but leaves fewer sets that nobody meant. None: no limit.
     """
 
-    sigma: float
-    tau: int | None = None
+    sigma: float = field(metadata=NOISE)
+    tau: int | None = field(
+        default=None, metadata=parameter("Most labels that a set may name.", above=0)
+    )
     name: ClassVar[str] = "powerset"
     multilabel: ClassVar[bool] = True
+    analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight", "exact"})
+    individual: ClassVar[bool] = True
+    audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 2.0}, queries=10)
 
     def __post_init__(self) -> None:
         positive(self.sigma)
@@ -68,6 +74,11 @@ class PowersetVoting(Mechanism):
                     f"tau must be a whole number of labels, from 1 to {MOST_LABELS}"
                 )
             object.__setattr__(self, "tau", int(self.tau))
+
+    @property
+    def most_labels(self) -> int | None:
+        """As many as a set may name."""
+        return self.tau
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
         """One noisy argmax over the allowed sets."""
@@ -125,26 +136,33 @@ class PowersetVoting(Mechanism):
             largest: FloatArray = self.sigma * ndtri_exp(-drawn / number)
         return largest
 
-    def _data_dependent(
-        self,
-        tallies: Tallies,
-        answers: IntArray,  # noqa: ARG002
-        orders: FloatArray,
-        bounds: Bounds,
-        reach: Reach,
+    def _published(
+        self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 over all neighbours, sets without votes included; or the exact cost."""
-        if reach.teachers > 1 or (bounds == "published" and reach != ONE_VOTE):
-            raise ParameterError(
-                f"{self.name} has no {bounds} data-dependent cost for this group of records; use "
-                "the tight, data-independent one"
-            )
+        """Theorem 6 over all neighbours, sets without votes included."""
+        del answers
+        if reach != ONE_VOTE:
+            raise self._unpriced("published")
+        counts, allowed = self._open(tallies)
+        return _theorem6(counts, allowed, orders, self.sigma)
+
+    def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
+        if reach.teachers > 1:
+            raise self._unpriced("exact")
+        counts, allowed = self._open(tallies)
+        return powerset.data_dependent(counts, allowed, orders, self.sigma, reach.weight)
+
+    def _open(self, tallies: Tallies) -> tuple[FloatArray, int]:
+        """The counts of sets, and how many sets are allowed."""
         subsets = self._own(tallies)
         counts = subsets.unlock(reason="pricing a noisy argmax for the data holder")
-        allowed = powerset.allowed_subsets(subsets.labels, self.tau)
-        if bounds == "published":
-            return _theorem6(counts, allowed, orders, self.sigma)
-        return powerset.data_dependent(counts, allowed, orders, self.sigma, reach.weight)
+        return counts, powerset.allowed_subsets(subsets.labels, self.tau)
+
+    def _unpriced(self, bounds: Bounds) -> ParameterError:
+        return ParameterError(
+            f"{self.name} has no {bounds} data-dependent cost for this group of records; use "
+            "the tight, data-independent one"
+        )
 
     def _own(self, tallies: Tallies) -> SubsetTallies:
         if not isinstance(tallies, SubsetTallies) or tallies.most != self.tau:
