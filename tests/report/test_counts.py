@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ballotine.ledger import Ledger
 from ballotine.pipeline.counting import Counts, first_places
-from ballotine.report.words import repeated
+from ballotine.report.formatting import repeated
 from ballotine.types import ABSTAIN
 from ballotine.voting import UNASKED, Answers
 from tests.conftest import Command

@@ -25,8 +25,8 @@ from ballotine.cli import (
     vote,
 )
 from ballotine.cli.console import complain
-from ballotine.cli.ending import Commands, ending_in_order
 from ballotine.cli.plugins import add_installed_commands
+from ballotine.cli.signals import Commands, ending_in_order
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import RichProgress, complain, console, warn
-from ballotine.cli.ending import going_on_with
 from ballotine.cli.key import ask_passphrase, signed_with
+from ballotine.cli.signals import going_on_with
 from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
     from rich.table import Table
 
     from ballotine.privacy.guarantee import Kind, round_up
-    from ballotine.report.words import tested_rows
+    from ballotine.report.formatting import tested_rows
 
     guarantee, queries = result.guarantee, card["queries"]
     facts = Table.grid(padding=(0, 2))

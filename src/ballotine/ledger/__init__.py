@@ -7,9 +7,9 @@ decides what may be written.
 from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import EVERYONE, Charge, Events, GroupCharge
 from ballotine.ledger.entries import Anchor, Entry
-from ballotine.ledger.founding import Fingerprint
-from ballotine.ledger.granting import Grant
 from ballotine.ledger.ledger import Ledger
+from ballotine.ledger.payloads import Grant
+from ballotine.ledger.prepare import Fingerprint
 from ballotine.ledger.spending import Spending
 from ballotine.ledger.terms import Mode, Promise, Terms
 from ballotine.ledger.verify import Verified, read_anchor, verify

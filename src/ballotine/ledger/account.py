@@ -11,7 +11,7 @@ import numpy as np
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger.charge import Count, Events, GroupCharge, cost_of, price_of
-from ballotine.ledger.running import RunningSum
+from ballotine.ledger.running_sum import RunningSum
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event, from_json

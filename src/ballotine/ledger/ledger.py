@@ -26,9 +26,9 @@ from ballotine.ledger.answers import (
 )
 from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import Events
-from ballotine.ledger.founding import Fingerprint, bring_up_to_date
-from ballotine.ledger.granting import Grant, Realise, answers_told, drawn_by, named, votes_on
-from ballotine.ledger.reading import LedgerReader, answers_of
+from ballotine.ledger.payloads import Grant, Realise, answers_told, drawn_by, named, votes_on
+from ballotine.ledger.prepare import Fingerprint, bring_up_to_date
+from ballotine.ledger.reader import LedgerReader, answers_of
 from ballotine.ledger.replay import Replay
 from ballotine.ledger.spending import OTHER_QUERIES
 from ballotine.ledger.sqlite import SqliteStore

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
 from ballotine.ledger.entries import Row
-from ballotine.ledger.sqlite_layout import (
+from ballotine.ledger.sqlite_file import (
     MIGRATIONS,
     VERSION,
     WITH_ACCOUNTS,

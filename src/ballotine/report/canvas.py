@@ -14,7 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ballotine.report.words import name
+from ballotine.report.formatting import name
 
 Figure = dict[str, Any]
 

@@ -22,9 +22,9 @@ from ballotine.report.canvas import (
     label,
     thinned,
 )
+from ballotine.report.formatting import number, percent, up
 from ballotine.report.promise import mode_of
 from ballotine.report.training import curves_of, second_stage
-from ballotine.report.words import number, percent, up
 from ballotine.students import losses_in
 
 _MOST_CELLS_WITH_TEXT = 12

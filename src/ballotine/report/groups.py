@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ballotine.report.formatting import NOTHING, listed, name, number, up
 from ballotine.report.promise import guess, likelihood_factor
-from ballotine.report.words import NOTHING, listed, name, number, up
 
 METHODS = {
     "weighting": "Every budget has teachers of its own; votes of larger budgets weigh more.",

@@ -17,8 +17,8 @@ from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
 from ballotine.report.figures import draw
+from ballotine.report.formatting import plain, tidy
 from ballotine.report.view import view
-from ballotine.report.words import plain, tidy
 
 _POWER = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _UPRIGHT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")

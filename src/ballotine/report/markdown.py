@@ -14,8 +14,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ballotine.report.formatting import percent, plain, tidy
 from ballotine.report.view import view
-from ballotine.report.words import percent, plain, tidy
 
 _MOST_CLASSES = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$@{}])")

@@ -15,7 +15,7 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from ballotine.privacy.guarantee import NEIGHBOURING, THIS_DATA_SET, Kind
-from ballotine.report.words import factor, number, one_in, plain, tidy
+from ballotine.report.formatting import factor, number, one_in, plain, tidy
 
 _LARGEST_EXPONENT = 700.0
 

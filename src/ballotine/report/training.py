@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ballotine.report.words import listed, name
+from ballotine.report.formatting import listed, name
 from ballotine.students import STAGE, Student, losses_in, trainings
 
 _MOST_ROWS = 24

@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ballotine.report.check import EXPERIMENT, FORMAT, QUERIES, check
-from ballotine.report.groups import groups
-from ballotine.report.labels import label_evaluation, released_labels
-from ballotine.report.promise import mode_of, not_protected, promise, warnings_of
-from ballotine.report.training import training_view
-from ballotine.report.words import (
+from ballotine.report.formatting import (
     moment,
     name,
     number,
@@ -25,6 +20,11 @@ from ballotine.report.words import (
     up,
     wilson,
 )
+from ballotine.report.groups import groups
+from ballotine.report.labels import label_evaluation, released_labels
+from ballotine.report.promise import mode_of, not_protected, promise, warnings_of
+from ballotine.report.training import training_view
+from ballotine.report.validation import EXPERIMENT, FORMAT, QUERIES, check
 
 __all__ = ["FORMAT", "check", "sentence", "view"]
 

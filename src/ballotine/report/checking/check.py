@@ -7,8 +7,8 @@ from pathlib import Path
 
 from ballotine.ledger import Ledger, Verified, verify
 from ballotine.report.checking.files import compare_files
+from ballotine.report.checking.ledger_at_anchor import LedgerAtAnchor
 from ballotine.report.checking.numbers import compare_card, compare_guarantee
-from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.signature import compare_signature
 from ballotine.report.checking.statement import Statement
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from ballotine.errors import CardMismatchError, DataError
 from ballotine.files import sha256_of
-from ballotine.report.checking.differing import same
+from ballotine.report.checking.answers import AnswersInFile, read_answers
+from ballotine.report.checking.comparisons import same
+from ballotine.report.checking.ledger_at_anchor import LedgerAtAnchor
 from ballotine.report.checking.numbers import OLD, is_old
-from ballotine.report.checking.released import AnswersInFile, read_answers
-from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
 
 NOT_HERE = "{} is not beside the {}: it was not compared"

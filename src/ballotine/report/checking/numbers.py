@@ -8,8 +8,8 @@ import re
 from ballotine.errors import CardMismatchError
 from ballotine.ledger import Mode, Spending
 from ballotine.privacy.guarantee import NEIGHBOURING, Kind
-from ballotine.report.checking.differing import not_less, not_more, same, same_word
-from ballotine.report.checking.replay import LedgerAtAnchor
+from ballotine.report.checking.comparisons import not_less, not_more, same, same_word
+from ballotine.report.checking.ledger_at_anchor import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
 from ballotine.text import printable
 from ballotine.voting.promise import stated
