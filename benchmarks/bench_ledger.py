@@ -29,9 +29,9 @@ from ballotine.ledger import Charge, Ledger, Spending, entries
 from ballotine.ledger.answers import encode_answer
 from ballotine.ledger.binding import Binding, reservation_digest
 from ballotine.ledger.entries import Anchor
-from ballotine.ledger.ledger import BETWEEN_CHECKPOINTS
 from ballotine.ledger.released import released_to
 from ballotine.ledger.store import Pen, Query
+from ballotine.ledger.writer import BETWEEN_CHECKPOINTS
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import ABSTAIN
 from ballotine.voting import ConfidentGNMax

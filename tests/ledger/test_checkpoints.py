@@ -15,9 +15,9 @@ import pytest
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import Ledger, Spending, entries, pool_digest, verify
-from ballotine.ledger.ledger import BETWEEN_CHECKPOINTS
 from ballotine.ledger.sqlite import SqliteStore
 from ballotine.ledger.store import Store
+from ballotine.ledger.writer import BETWEEN_CHECKPOINTS
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
@@ -141,7 +141,7 @@ def test_a_checkpoint_says_what_a_full_replay_says(long: Path) -> None:
 def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    monkeypatch.setattr("ballotine.ledger.ledger.BETWEEN_CHECKPOINTS", 7)
+    monkeypatch.setattr("ballotine.ledger.writer.BETWEEN_CHECKPOINTS", 7)
     budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
     with Ledger.open(path, budgets) as ledger:
         for part in range(40):

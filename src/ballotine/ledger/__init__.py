@@ -7,8 +7,8 @@ decides what may be written.
 from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import EVERYONE, Charge, Events, GroupCharge
 from ballotine.ledger.entries import Anchor, Entry
+from ballotine.ledger.grant import Grant
 from ballotine.ledger.ledger import Ledger
-from ballotine.ledger.payloads import Grant
 from ballotine.ledger.prepare import Fingerprint
 from ballotine.ledger.spending import Spending
 from ballotine.ledger.terms import Mode, Promise, Terms

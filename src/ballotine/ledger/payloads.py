@@ -4,51 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import entries as chain
-from ballotine.ledger.account import check_realised, plain
+from ballotine.ledger.account import Realised, check_realised, counted, plain
 from ballotine.ledger.answers import answered
-from ballotine.ledger.binding import Binding, reservation_digest
-from ballotine.ledger.charge import EVERYONE, Charge, Count
-from ballotine.ledger.released import released_to
+from ballotine.ledger.binding import reservation_digest
+from ballotine.ledger.charge import EVERYONE, Charge, Count, GroupCharge
 from ballotine.ledger.store import Query
-from ballotine.privacy.events import Event
+from ballotine.privacy.events import Event, from_json
 from ballotine.types import IntArray
 
 Realise = Callable[[IntArray, str], Counter[Event]]
 """Gives the events that a set of answers really released about the records of a group."""
-
-
-@dataclass(frozen=True)
-class Grant:
-    """Queries that may be answered now: their worst case is paid for.
-
-    Attributes:
-        ids: their names, in the order they were asked.
-        turns: their numbers among the queries of their account, which say who votes.
-        refused: how many others the budget did not allow.
-        seeded: whether their noise comes from a seed.
-    """
-
-    binding: Binding
-    queries: tuple[Query, ...]
-    fresh: tuple[Query, ...]
-    refused: int
-    seeded: bool = False
-
-    @property
-    def ids(self) -> list[bytes]:
-        """The names of the queries."""
-        return [query.id for query in self.queries]
-
-    @property
-    def turns(self) -> IntArray:
-        """Which turn each query is."""
-        return np.array([query.turn for query in self.queries], dtype=np.int64)
 
 
 def named(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
@@ -111,3 +82,31 @@ def _released(queries: Sequence[Query], answers: IntArray, charge: Charge, reali
         stored[name] = {"released": released_to(realised), "votes": plain(votes)}
     plain_charge = charge.groups == (EVERYONE,) and not charge.turned
     return stored[EVERYONE]["released"] if plain_charge else stored
+
+
+def released_from(payload: dict[str, Any], name: str, share: GroupCharge) -> tuple[Count, Realised]:
+    """How often each unit voted on recorded queries, and what that released."""
+    stored = payload["realised"]
+    if isinstance(stored, list):
+        stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
+    votes = _per_unit(stored[name]["votes"], share)
+    released: dict[Any, Count] = {}
+    for text, times in stored[name]["released"]:
+        event = from_json(text)
+        released[event] = released.get(event, 0) + _per_unit(times, share)
+    return votes, released
+
+
+def released_to(realised: Realised) -> list[list[Any]]:
+    """Released events as the ledger stores them: one number, or one per unit."""
+    return [[event.to_json(), plain(times)] for event, times in realised.items()]
+
+
+def _per_unit(stored: Any, share: GroupCharge) -> Count:
+    found = counted(stored)
+    if isinstance(found, int):
+        if share.units == 1:
+            return found
+    elif len(found) == share.units:
+        return found if share.units > 1 else int(found[0])
+    raise LedgerTamperedError("the ledger holds an impossible count")

@@ -9,21 +9,28 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
 from ballotine.ledger.entries import Row
 from ballotine.ledger.sqlite_file import (
-    MIGRATIONS,
     VERSION,
     WITH_ACCOUNTS,
-    expected,
-    layout,
+    checked_version,
+    companion,
+    connect,
+    create_private,
+    has_unwritten,
+    migrate,
     misfit,
-    statements,
+    read_query,
+    read_stored,
+    remove_companions,
+    translated,
+    wrong_type,
 )
 from ballotine.ledger.store import Query, Stored
 
@@ -50,7 +57,7 @@ class SqliteStore:
     def open(cls, path: Path | None, wait: float) -> SqliteStore:
         """For writing; the file is created, readable by its owner alone, if it is missing."""
         if path is not None:
-            _create_private(path)
+            create_private(path)
         with translated(path):
             connection = sqlite3.connect(
                 ":memory:" if path is None else path,
@@ -65,21 +72,21 @@ class SqliteStore:
         """For reading; where not even a lock can be written, as a file that never changes."""
         if not cls.present(path):
             raise LedgerError(f"there is no ledger at {path}")
-        alone = not _beside(path, "-wal").exists() and not _beside(path, "-shm").exists()
+        alone = not companion(path, "-wal").exists() and not companion(path, "-shm").exists()
         pragmas = ("query_only = ON",)
         try:
-            return _guarded(_connected(path, "mode=ro"), path, pragmas, tidy=alone)
+            return _guarded(connect(path, "mode=ro"), path, pragmas, tidy=alone)
         except LedgerBusyError:
             raise
         except LedgerError as problem:
             if not isinstance(problem.__cause__, sqlite3.OperationalError):
                 raise
-            if _unfinished(path):
+            if has_unwritten(path):
                 raise LedgerError(
                     f"the ledger {path} was not closed in order, and what belongs into it lies "
                     "beside it: copy all of its files to a folder that you may write to"
                 ) from problem
-            return _guarded(_connected(path, "immutable=1"), path, pragmas)
+            return _guarded(connect(path, "immutable=1"), path, pragmas)
 
     @classmethod
     def of_image(cls, image: bytes) -> SqliteStore:
@@ -130,26 +137,11 @@ class SqliteStore:
         """Release the file."""
         self._connection.close()
         if self._tidy and self._path is not None:
-            _tidy_up(self._path)
+            remove_companions(self._path)
             self._tidy = False
 
     def _version(self) -> int:
-        """The layout's version, after a look at every table and trigger.
-
-        A trigger or view that is not ours could make the ledger forget, or never end.
-        """
-        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > VERSION:
-            raise LedgerError(
-                f"the ledger {self._path} was written by a newer Ballotine (schema {version}, "
-                f"this one knows {VERSION}); upgrade Ballotine"
-            )
-        if version < 0 or layout(self._connection) != expected(version):
-            raise LedgerTamperedError(
-                f"{self._path or 'the ledger in memory'} is not a ledger, or its tables were "
-                "changed by hand; restore the untouched file, and answer nothing from this one"
-            )
-        return version
+        return checked_version(self._connection, self._path)
 
     def _require_own_process(self) -> None:
         """SQLite's locks do not follow a connection into a process that was forked off."""
@@ -245,7 +237,7 @@ class SqliteView:
             f"SELECT {by}, id, {account}, {turn}, answer FROM {self._table} "
             f"WHERE {by} IS NOT NULL ORDER BY {by}, id"
         )
-        return map(_stored, found)
+        return map(read_stored, found)
 
     def meta(self, key: str) -> bytes | None:
         """A fact that is not part of the chain."""
@@ -253,7 +245,7 @@ class SqliteView:
         if row is None:
             return None
         if not isinstance(row[0], bytes):
-            raise _misfitting()
+            raise wrong_type()
         return row[0]
 
     @property
@@ -268,7 +260,7 @@ class SqliteView:
             turn = "turn" if self.version > 1 else "0"
             columns, stands = f"id, reserved, 0, {turn}, answer, 0", ""
         text = f"SELECT {columns} FROM {self._table} WHERE {stands} {wanted}"
-        return map(_query, self.connection.execute(text, values))
+        return map(read_query, self.connection.execute(text, values))
 
 
 class SqlitePen(SqliteView):
@@ -280,10 +272,7 @@ class SqlitePen(SqliteView):
 
     def upgrade(self, seq: int) -> None:
         """Bring the layout up to date; what older versions left pending is fenced."""
-        for step in MIGRATIONS[self.version :]:
-            for statement in statements(step):
-                self.connection.execute(statement)
-        self.connection.execute(f"PRAGMA user_version = {VERSION}")
+        migrate(self.connection, self.version)
         if self.version:
             self.connection.execute(
                 "UPDATE reservations SET fenced = ? WHERE answer IS NULL", (seq,)
@@ -324,51 +313,6 @@ class SqlitePen(SqliteView):
             raise LedgerError("a change to a reservation that does not stand was refused")
 
 
-def _query(row: tuple[Any, ...]) -> Query:
-    """A reservation that stands."""
-    name, reserved, account, turn, answer, idle = row
-    _stored((reserved, name, account, turn, answer))
-    return Query(name, reserved, account, turn, answer, bool(idle))
-
-
-def _stored(row: Stored) -> Stored:
-    """A reservation, as long as its values are of the kinds that a ledger writes."""
-    mark, name, account, turn, answer = row
-    numbers = isinstance(mark, int) and isinstance(account, int) and isinstance(turn, int)
-    if not (numbers and isinstance(name, bytes) and (answer is None or isinstance(answer, bytes))):
-        raise _misfitting()
-    return row
-
-
-def _misfitting() -> LedgerTamperedError:
-    return LedgerTamperedError(
-        "the ledger holds a value of another kind than is ever written to it: it was changed by "
-        "hand; restore the untouched file, and answer nothing from this one"
-    )
-
-
-@contextmanager
-def translated(path: Path | None) -> Iterator[None]:
-    """Turn SQLite's errors into sentences that say what to do."""
-    where = "the in-memory ledger" if path is None else f"the ledger {path}"
-    try:
-        yield
-    except sqlite3.OperationalError as problem:
-        text = str(problem)
-        if "locked" in text or "busy" in text:
-            raise LedgerBusyError(
-                f"{where} is held by another process; wait for it to finish and try again"
-            ) from problem
-        if "full" in text:
-            raise LedgerError(
-                f"the disk that holds {where} is full; nothing was answered, "
-                "free some space and resume"
-            ) from problem
-        raise LedgerError(f"{where} cannot be used: {text}") from problem
-    except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as problem:
-        raise LedgerError(f"{where} is damaged or not a ledger: {problem}") from problem
-
-
 def _guarded(
     connection: sqlite3.Connection,
     path: Path | None,
@@ -390,52 +334,3 @@ def _guarded(
         store.close()
         raise
     return store
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    real = path.resolve()
-    return real.with_name(real.name + suffix)
-
-
-def _unfinished(path: Path) -> bool:
-    """Whether a writer left something beside the file that belongs into it."""
-    found = [_beside(path, suffix) for suffix in ("-wal", "-journal")]
-    return any(file.exists() and file.stat().st_size for file in found)
-
-
-def _tidy_up(path: Path) -> None:
-    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
-
-    The last connection that may write removes them when it ends, unless somebody else has
-    come: only SQLite can tell. It has nothing to write into the ledger.
-    """
-    if _unfinished(path) or not _beside(path, "-wal").exists():
-        return
-    with suppress(sqlite3.Error):
-        connection = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
-        )
-        with closing(connection):
-            connection.execute("PRAGMA schema_version").fetchone()
-
-
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    with translated(path):
-        return sqlite3.connect(
-            f"{path.resolve().as_uri()}?{how}",
-            uri=True,
-            timeout=1.0,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-
-
-def _create_private(path: Path) -> None:
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as problem:
-        raise LedgerError(
-            f"the ledger {path} cannot be written ({problem.strerror}); "
-            "choose a folder that exists and that you may write to"
-        ) from problem
-    os.close(descriptor)

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
+from ballotine.ledger.store import Query, Stored
 
 _FIRST = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
@@ -108,3 +115,128 @@ def expected(version: int) -> list[tuple[object, ...]]:
         return layout(scratch)
     finally:
         scratch.close()
+
+
+def checked_version(connection: sqlite3.Connection, path: Path | None) -> int:
+    """The layout's version, after a look at every table and trigger.
+
+    A trigger or view that is not ours could make the ledger forget, or never end.
+    """
+    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    if version > VERSION:
+        raise LedgerError(
+            f"the ledger {path} was written by a newer Ballotine (schema {version}, "
+            f"this one knows {VERSION}); upgrade Ballotine"
+        )
+    if version < 0 or layout(connection) != expected(version):
+        raise LedgerTamperedError(
+            f"{path or 'the ledger in memory'} is not a ledger, or its tables were "
+            "changed by hand; restore the untouched file, and answer nothing from this one"
+        )
+    return version
+
+
+def migrate(connection: sqlite3.Connection, version: int) -> None:
+    """Bring the layout from that version to the newest."""
+    for step in MIGRATIONS[version:]:
+        for statement in statements(step):
+            connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def read_query(row: tuple[Any, ...]) -> Query:
+    """A reservation that stands."""
+    name, reserved, account, turn, answer, idle = row
+    read_stored((reserved, name, account, turn, answer))
+    return Query(name, reserved, account, turn, answer, bool(idle))
+
+
+def read_stored(row: Stored) -> Stored:
+    """A reservation, as long as its values are of the kinds that a ledger writes."""
+    mark, name, account, turn, answer = row
+    numbers = isinstance(mark, int) and isinstance(account, int) and isinstance(turn, int)
+    if not (numbers and isinstance(name, bytes) and (answer is None or isinstance(answer, bytes))):
+        raise wrong_type()
+    return row
+
+
+def wrong_type() -> LedgerTamperedError:
+    """The error for a value whose type no ledger writes."""
+    return LedgerTamperedError(
+        "the ledger holds a value of another kind than is ever written to it: it was changed by "
+        "hand; restore the untouched file, and answer nothing from this one"
+    )
+
+
+@contextmanager
+def translated(path: Path | None) -> Iterator[None]:
+    """Turn SQLite's errors into sentences that say what to do."""
+    where = "the in-memory ledger" if path is None else f"the ledger {path}"
+    try:
+        yield
+    except sqlite3.OperationalError as problem:
+        text = str(problem)
+        if "locked" in text or "busy" in text:
+            raise LedgerBusyError(
+                f"{where} is held by another process; wait for it to finish and try again"
+            ) from problem
+        if "full" in text:
+            raise LedgerError(
+                f"the disk that holds {where} is full; nothing was answered, "
+                "free some space and resume"
+            ) from problem
+        raise LedgerError(f"{where} cannot be used: {text}") from problem
+    except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as problem:
+        raise LedgerError(f"{where} is damaged or not a ledger: {problem}") from problem
+
+
+def companion(path: Path, suffix: str) -> Path:
+    """The file that SQLite keeps beside a ledger under this suffix."""
+    real = path.resolve()
+    return real.with_name(real.name + suffix)
+
+
+def has_unwritten(path: Path) -> bool:
+    """Whether a writer left something beside the file that belongs into it."""
+    found = [companion(path, suffix) for suffix in ("-wal", "-journal")]
+    return any(file.exists() and file.stat().st_size for file in found)
+
+
+def remove_companions(path: Path) -> None:
+    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
+
+    The last connection that may write removes them when it ends, unless somebody else has
+    come: only SQLite can tell. It has nothing to write into the ledger.
+    """
+    if has_unwritten(path) or not companion(path, "-wal").exists():
+        return
+    with suppress(sqlite3.Error):
+        connection = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
+        )
+        with closing(connection):
+            connection.execute("PRAGMA schema_version").fetchone()
+
+
+def connect(path: Path, how: str) -> sqlite3.Connection:
+    """Connect to an existing file with these URI parameters."""
+    with translated(path):
+        return sqlite3.connect(
+            f"{path.resolve().as_uri()}?{how}",
+            uri=True,
+            timeout=1.0,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+
+
+def create_private(path: Path) -> None:
+    """Create the file if it is missing, readable by its owner only."""
+    try:
+        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+    except OSError as problem:
+        raise LedgerError(
+            f"the ledger {path} cannot be written ({problem.strerror}); "
+            "choose a folder that exists and that you may write to"
+        ) from problem
+    os.close(descriptor)
