@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ballotine.errors import LedgerMismatchError, LedgerTamperedError
 from ballotine.ledger import Binding, Ledger, pool_digest, verify
-from ballotine.ledger.binding import charge_from
+from ballotine.ledger.binding import charge_from_json
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
 from tests.ledger.conftest import bound, fixed, queries
@@ -72,7 +72,7 @@ def test_records_that_may_have_changed_groups_are_charged_the_dearest() -> None:
     before = ledger.spending().accounts["high"].cost(ORDERS)
     assert before == pytest.approx(cost({CHECK: 6, LIGHT: 6}))
     ask(ledger, 4, 100, bound(PLAIN, groups="records:other"))
-    heavy: Event = dict(PLAIN.shares)["low"].events[1]
+    heavy: Event = dict(PLAIN.by_group)["low"].events[1]
     for account in ledger.spending().accounts.values():
         assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 10, heavy: 10}))
     assert "stayed in its group" in ledger.spending().doubted
@@ -85,7 +85,7 @@ def test_where_nobody_told_the_groups_another_ensemble_is_charged_the_dearest() 
     for ensemble, start in (("one", 0), ("one", 100), ("two", 200)):
         assert not ledger.spending().doubted
         ask(ledger, 4, start, bound(PLAIN, ensemble=ensemble))
-    heavy: Event = dict(PLAIN.shares)["low"].events[1]
+    heavy: Event = dict(PLAIN.by_group)["low"].events[1]
     for account in ledger.spending().accounts.values():
         assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 12, heavy: 12}))
     assert "stayed in its group" in ledger.spending().doubted
@@ -133,7 +133,7 @@ def test_a_binding_survives_its_text() -> None:
             Binding.from_dict(broken)
     for broken in (None, {"low": {}}, {"low": {"events": [], "teachers": 1, "voters": 1}}, {}):
         with pytest.raises(LedgerTamperedError):
-            charge_from(broken)
+            charge_from_json(broken)
 
 
 @pytest.mark.parametrize("other", ["ensemble", "rule", "pool", "charge"])

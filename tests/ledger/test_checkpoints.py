@@ -17,7 +17,7 @@ from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import Ledger, Spending, entries, pool_digest, verify
 from ballotine.ledger.sqlite import SqliteStore
 from ballotine.ledger.store import Store
-from ballotine.ledger.writer import BETWEEN_CHECKPOINTS
+from ballotine.ledger.writer import CHECKPOINT_INTERVAL
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
@@ -116,7 +116,7 @@ def test_opening_a_long_ledger_replays_its_end_alone(long: Path) -> None:
     spy = Spy(SqliteStore.read_only(long))
     ledger = Ledger(spy)  # type: ignore[arg-type]
     assert ledger.head().seq >= LENGTH
-    assert spy.read <= BETWEEN_CHECKPOINTS + 2
+    assert spy.read <= CHECKPOINT_INTERVAL + 2
     spy.read = 0
     ledger.spending()
     assert spy.read == 0, "and nothing is read twice"
@@ -130,7 +130,7 @@ def test_a_checkpoint_says_what_a_full_replay_says(long: Path) -> None:
             if entry.kind == "checkpoint":
                 assert entry.payload == json.loads(entries.canonical(spending.to_state()))
                 checked += 1
-        assert LENGTH // BETWEEN_CHECKPOINTS - 1 <= checked <= LENGTH // BETWEEN_CHECKPOINTS + 1
+        assert LENGTH // CHECKPOINT_INTERVAL - 1 <= checked <= LENGTH // CHECKPOINT_INTERVAL + 1
         assert len(list(ledger.checkpoints())) == checked
         opened_ = ledger.spending()
         assert opened_.to_state() == spending.to_state()
@@ -141,13 +141,13 @@ def test_a_checkpoint_says_what_a_full_replay_says(long: Path) -> None:
 def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    monkeypatch.setattr("ballotine.ledger.writer.BETWEEN_CHECKPOINTS", 7)
+    monkeypatch.setattr("ballotine.ledger.writer.CHECKPOINT_INTERVAL", 7)
     budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
     with Ledger.open(path, budgets) as ledger:
         for part in range(40):
             grant = ledger.reserve(queries(2, 2 * part), bound(TURNS, groups=f"g{part > 30}"))
             if part % 5 == 0:
-                ledger.undrawn(grant)
+                ledger.mark_undrawn(grant)
                 ledger.void("broken")
             elif part % 3:
                 ledger.record(grant, np.array([1, -1]), lambda a, g: realise(a, g, TURNS))
@@ -200,7 +200,7 @@ def test_whoever_goes_on_from_a_checkpoint_knows_all_that_was_spent(moved: bool)
         groups = "others" if moved and part > 8 else "some"
         grant = ledger.reserve(queries(2, 2 * part), bound(TURNS, groups=groups))
         if part % 3 == 0:
-            ledger.undrawn(grant)
+            ledger.mark_undrawn(grant)
             ledger.void("broken")
         elif part % 3 == 1:
             ledger.record(grant, np.array([1, -1]), lambda a, g: realise(a, g, TURNS))

@@ -179,7 +179,7 @@ def test_what_is_asked_after_a_doubt_is_charged_at_the_worst_too(old: Path) -> N
         before = ledger.spending().cost(DEFAULT_ORDERS)
         room = ledger.spending().affordable(more, 5)
         assert len(ledger.reserve(queries(5), more).ids) == room
-        events = [share.events for _, share in binding.charge.shares]
+        events = [share.events for _, share in binding.charge.by_group]
         each_costs = [sum(e.cost(DEFAULT_ORDERS) for e in group) for group in events]
         expected = before + room * np.max(each_costs, axis=0)
         assert ledger.spending().cost(DEFAULT_ORDERS) == pytest.approx(expected)
@@ -209,7 +209,7 @@ def test_what_version_0_1_left_pending_stays_charged_and_is_fenced(old: Path) ->
         assert ledger.pending(pending) == set(), "they are asked anew, and paid for anew"
         assert ledger.void("nothing was drawn, they say") == 0
         binding = spending.bindings[account]
-        (event,) = binding.charge.shares[0][1].events
+        (event,) = binding.charge.by_group[0][1].events
         late = tuple(Query(name, seq, account, 0) for name in pending)
         with pytest.raises(LedgerError, match="given up"):
             ledger.record(
@@ -306,7 +306,7 @@ def test_a_reader_follows_version_0_1_while_it_writes(old: Path) -> None:
             "queries": 1,
             "run": "0.1",
         }
-        row = entries.following(reader.head(), "reserve", payload)
+        row = entries.next_row(reader.head(), "reserve", payload)
         connection = sqlite3.connect(old)
         connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
         connection.execute("INSERT INTO queries VALUES (?, 2, NULL, NULL, 0)", (queries(1)[0],))

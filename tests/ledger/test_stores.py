@@ -53,6 +53,6 @@ class TestSqliteMemory(StoreContract):
         assert image is not None
         with store.writing() as pen:
             reserved(pen, 3)
-        with SqliteStore.of_image(image).reading() as view:
+        with SqliteStore.from_image(image).reading() as view:
             assert content(view) == before
         assert store.path is None

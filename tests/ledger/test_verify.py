@@ -100,7 +100,7 @@ ODD_IN_USE = {
 def test_nothing_is_answered_by_a_value_of_another_kind(path: Path, statement: str) -> None:
     spend(path, 8)
     edit(path, statement)
-    with pytest.raises(LedgerTamperedError, match="another kind"):
+    with pytest.raises(LedgerTamperedError, match="another type"):
         spend(path, 9)
 
 

@@ -234,7 +234,7 @@ def watching(seed: int) -> Iterator[Watch]:
         put(Ledger, "reserve", reserve)
         put(Ledger, "record", record)
         put(Ledger, "publish", publish)
-        put(writer, "BETWEEN_CHECKPOINTS", OFTEN)
+        put(writer, "CHECKPOINT_INTERVAL", OFTEN)
         for kind in (GNMax, ConfidentGNMax, LNMax, LabelVoting, PowersetVoting):
             put(kind, "release", _drawing(kind.release, watch))
         put(Ensemble, "ballots", _voting(Ensemble.ballots, watch))

@@ -1,7 +1,7 @@
-"""The ledger: durable, append-only, tamper-evident; one per data set.
+"""The ledger: durable, append-only and tamper-evident; one per data set.
 
-`entries` are chained, a `store` keeps them, `spending` says what they add up to, and `book`
-decides what may be written.
+A `store` keeps the `entries`, which form a hash chain. `spending` replays them into `totals`, and
+`ledger` decides what may be appended.
 """
 
 from ballotine.ledger.binding import Binding, pool_digest

@@ -13,12 +13,13 @@ from ballotine.types import IntArray
 
 @dataclass(frozen=True)
 class Grant:
-    """Queries that may be answered now: their worst case is paid for.
+    """Queries that may be answered now: their worst-case cost is paid for.
 
     Attributes:
-        ids: their names, in the order they were asked.
-        turns: their numbers among the queries of their account, which say who votes.
-        refused: how many others the budget did not allow.
+        binding: the account they are charged to.
+        queries: in the order in which they were asked.
+        fresh: those among them that this grant reserved; the others were pending before.
+        refused: how many other queries the budget did not allow.
         seeded: whether their noise comes from a seed.
     """
 
@@ -30,10 +31,10 @@ class Grant:
 
     @property
     def ids(self) -> list[bytes]:
-        """The names of the queries."""
+        """The ids of the queries."""
         return [query.id for query in self.queries]
 
     @property
     def turns(self) -> IntArray:
-        """Which turn each query is."""
+        """The turn of each query, which decides who votes on it."""
         return np.array([query.turn for query in self.queries], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Grants, and what the ledger writes down about queries: when they are paid for and answered."""
+"""What entries say about queries: the payloads written when they are paid for and answered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import entries as chain
-from ballotine.ledger.account import Realised, check_realised, counted, plain
+from ballotine.ledger.account import Realised, check_realised, count_from_json, count_to_json
 from ballotine.ledger.answers import answered
 from ballotine.ledger.binding import reservation_digest
 from ballotine.ledger.charge import EVERYONE, Charge, Count, GroupCharge
@@ -19,11 +19,11 @@ from ballotine.privacy.events import Event, from_json
 from ballotine.types import IntArray
 
 Realise = Callable[[IntArray, str], Counter[Event]]
-"""Gives the events that a set of answers really released about the records of a group."""
+"""Returns the events that a set of answers actually released about the records of a group."""
 
 
-def named(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
-    """What an entry says about the queries of one account."""
+def query_fields(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
+    """The fields that identify queries of one account."""
     return {
         "account": queries[0].account,
         "ids": reservation_digest([(query.id, query.turn) for query in queries], charge),
@@ -31,82 +31,88 @@ def named(queries: Sequence[Query], charge: Charge) -> dict[str, Any]:
     }
 
 
-def drawn_by(run: str, seeded: bool) -> dict[str, Any]:
-    """What an entry says about who draws, and that it is from a seed; else nothing more."""
+def run_fields(run: str, seeded: bool) -> dict[str, Any]:
+    """The fields that name the run, and mark noise from a seed."""
     return {"run": run, **({"seeded": True} if seeded else {})}
 
 
-def answers_told(
+def record_fields(
     queries: Sequence[Query],
     answers: IntArray,
     stored: Sequence[bytes],
     charge: Charge,
     realise: Realise,
 ) -> dict[str, Any]:
-    """What an entry says about answers, and what they released."""
+    """The fields that describe recorded answers and what they released."""
     parts = sorted(query.id + answer for query, answer in zip(queries, stored, strict=True))
     return {
         "account": queries[0].account,
         "answered": int(np.count_nonzero(answered(answers))),
         "answers": chain.digest_of(parts),
         "queries": len(queries),
-        "realised": _released(queries, answers, charge, realise),
+        "realised": _realised_by_group(queries, answers, charge, realise),
     }
 
 
 def votes_on(charge: Charge, name: str, queries: Sequence[Query]) -> Count:
     """How often each unit of a group votes on these queries."""
-    share = dict(charge.shares)[name]
-    if share.units == 1:
+    group_charge = dict(charge.by_group)[name]
+    if group_charge.units == 1:
         return len(queries)
-    turns = np.array([query.turn for query in queries], dtype=np.int64)
-    votes: IntArray = share.votes_at(turns).sum(axis=0)
+    votes: IntArray = group_charge.votes_at(_turns(queries)).sum(axis=0)
     return votes
 
 
-def _released(queries: Sequence[Query], answers: IntArray, charge: Charge, realise: Realise) -> Any:
-    """What the answers released about each group, told apart by who voted on them."""
+def read_released(
+    payload: dict[str, Any], name: str, charge: GroupCharge
+) -> tuple[Count, Realised]:
+    """Read how often each unit of a group voted on recorded queries, and what that released."""
+    stored = payload["realised"]
+    if isinstance(stored, list):
+        stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
+    votes = _per_unit(stored[name]["votes"], charge)
+    released: dict[Any, Count] = {}
+    for text, times in stored[name]["released"]:
+        event = from_json(text)
+        released[event] = released.get(event, 0) + _per_unit(times, charge)
+    return votes, released
+
+
+def _realised_by_group(
+    queries: Sequence[Query], answers: IntArray, charge: Charge, realise: Realise
+) -> Any:
+    """What the answers released about each group, per unit where teachers take turns."""
     stored: dict[str, Any] = {}
-    for name, share in charge.shares:
+    for name, group_charge in charge.by_group:
         votes = votes_on(charge, name, queries)
-        if share.units == 1:
+        if group_charge.units == 1:
             realised: dict[Event, Count] = dict(realise(answers, name))
         else:
-            turns = np.array([query.turn for query in queries], dtype=np.int64)
-            parts = [realise(answers[votes], name) for votes in share.votes_at(turns).T]
+            voted = group_charge.votes_at(_turns(queries)).T
+            parts = [realise(answers[each], name) for each in voted]
             realised = {
                 event: np.array([part[event] for part in parts], dtype=np.int64)
                 for event in dict.fromkeys(event for part in parts for event in part)
             }
-        check_realised(realised, share.events, votes)
-        stored[name] = {"released": released_to(realised), "votes": plain(votes)}
-    plain_charge = charge.groups == (EVERYONE,) and not charge.turned
-    return stored[EVERYONE]["released"] if plain_charge else stored
+        check_realised(realised, group_charge.events, votes)
+        stored[name] = {"released": _released_to_json(realised), "votes": count_to_json(votes)}
+    same_for_all = charge.groups == (EVERYONE,) and not charge.takes_turns
+    return stored[EVERYONE]["released"] if same_for_all else stored
 
 
-def released_from(payload: dict[str, Any], name: str, share: GroupCharge) -> tuple[Count, Realised]:
-    """How often each unit voted on recorded queries, and what that released."""
-    stored = payload["realised"]
-    if isinstance(stored, list):
-        stored = {EVERYONE: {"released": stored, "votes": payload["queries"]}}
-    votes = _per_unit(stored[name]["votes"], share)
-    released: dict[Any, Count] = {}
-    for text, times in stored[name]["released"]:
-        event = from_json(text)
-        released[event] = released.get(event, 0) + _per_unit(times, share)
-    return votes, released
+def _released_to_json(realised: Realised) -> list[list[Any]]:
+    return [[event.to_json(), count_to_json(times)] for event, times in realised.items()]
 
 
-def released_to(realised: Realised) -> list[list[Any]]:
-    """Released events as the ledger stores them: one number, or one per unit."""
-    return [[event.to_json(), plain(times)] for event, times in realised.items()]
+def _turns(queries: Sequence[Query]) -> IntArray:
+    return np.array([query.turn for query in queries], dtype=np.int64)
 
 
-def _per_unit(stored: Any, share: GroupCharge) -> Count:
-    found = counted(stored)
+def _per_unit(stored: Any, charge: GroupCharge) -> Count:
+    found = count_from_json(stored)
     if isinstance(found, int):
-        if share.units == 1:
+        if charge.units == 1:
             return found
-    elif len(found) == share.units:
-        return found if share.units > 1 else int(found[0])
-    raise LedgerTamperedError("the ledger holds an impossible count")
+    elif len(found) == charge.units:
+        return found if charge.units > 1 else int(found[0])
+    raise LedgerTamperedError("the ledger contains an impossible count")

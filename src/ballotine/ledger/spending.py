@@ -1,7 +1,7 @@
-"""What a ledger's entries add up to: one account per group, and the queries behind them.
+"""Adding up a ledger's entries.
 
-A pure replay: the same entries always give the same sums. An entry that is impossible means
-tampering, and one whose kind is not known stops everything.
+The same entries always give the same totals. An impossible entry, or one of an unknown kind,
+means tampering and raises.
 """
 
 from __future__ import annotations
@@ -9,51 +9,53 @@ from __future__ import annotations
 from typing import Any
 
 from ballotine.errors import LedgerTamperedError
-from ballotine.ledger.account import counted
-from ballotine.ledger.binding import Binding, charge_from
+from ballotine.ledger.account import count_from_json
+from ballotine.ledger.binding import Binding, charge_from_json
 from ballotine.ledger.charge import EVERYONE
 from ballotine.ledger.entries import Entry
-from ballotine.ledger.payloads import released_from
+from ballotine.ledger.payloads import read_released
 from ballotine.ledger.terms import Mode, Terms, plan_order
 from ballotine.ledger.totals import OLD_GROUPS, REGROUPED, Totals
 from ballotine.privacy.events import from_json
 
 
 class Spending(Totals):
-    """The totals of a ledger, kept up by taking its entries one by one."""
+    """The totals of a ledger, updated entry by entry."""
 
     @classmethod
     def begin(cls, entry: Entry) -> Spending:
-        """What a ledger's first entry promises."""
+        """Start from a ledger's first entry, which holds its terms."""
         if entry.seq != 1 or entry.kind != "open":
-            raise LedgerTamperedError("the ledger has lost its first entry")
+            raise LedgerTamperedError("the ledger's first entry is missing")
         try:
             return cls(Terms.from_dict(entry.payload), str(entry.payload["ledger"]))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise LedgerTamperedError("the ledger's terms cannot be read") from problem
 
     def apply(self, entry: Entry) -> None:
-        """Take one entry into account; an impossible one means tampering."""
-        take = _KINDS.get(entry.kind)
-        if take is None:
-            raise LedgerTamperedError(f"the ledger holds an entry of unknown kind {entry.kind!r}")
+        """Add the next entry; an impossible one means tampering."""
+        handle = _HANDLERS.get(entry.kind)
+        if handle is None:
+            raise LedgerTamperedError(
+                f"the ledger contains an entry of unknown kind {entry.kind!r}"
+            )
         try:
-            take(self, entry)
+            handle(self, entry)
             self.seeded = self.seeded or entry.seeded
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger is malformed") from problem
 
-    def distrust(self) -> None:
-        """Charge a ledger of version 0.1 at the worst where it did not say enough.
+    def assume_worst(self) -> None:
+        """Charge a ledger of version 0.1 at the worst case where its entries are incomplete.
 
-        It did not say which ensemble took which turn, nor whether records kept their groups,
-        nor which queries a published ε is about.
+        They do not say which ensemble took which turn, whether records stayed in their groups,
+        or which queries a published ε covers.
         """
         for account in self.accounts.values():
             if account.order is None:
                 account.order = plan_order(account.budget)
-        if len(self.accounts) > 1 or any(b.charge.turned for b in self.bindings.values()):
-            self._doubt(OLD_GROUPS)
+        if len(self.accounts) > 1 or any(b.charge.takes_turns for b in self.bindings.values()):
+            self._charge_worst_case(OLD_GROUPS)
         if self.statement is not None:
             self.statement = {**self.statement, "unbound": True}
 
@@ -66,12 +68,14 @@ class Spending(Totals):
 
     def _amend(self, entry: Entry) -> None:
         if self.bindings:
-            raise LedgerTamperedError(f"entry {entry.seq} of the ledger changes its promise")
+            raise LedgerTamperedError(
+                f"entry {entry.seq} of the ledger changes its terms after use"
+            )
         self.terms, self.refused = Terms.from_dict(entry.payload), False
-        self._start()
+        self._open_accounts()
 
     def _migrate(self, _entry: Entry) -> None:
-        self.distrust()
+        self.assume_worst()
 
     def _bind(self, entry: Entry) -> None:
         binding = Binding.from_dict(entry.payload)
@@ -79,8 +83,8 @@ class Spending(Totals):
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges other groups")
         if self.terms.mode is Mode.FIXED and self.bindings:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger asks other queries")
-        if self._regroups(binding):
-            self._doubt(REGROUPED)
+        if self._may_regroup(binding):
+            self._charge_worst_case(REGROUPED)
         self.bindings[entry.seq] = binding
 
     def _reserve(self, entry: Entry) -> None:
@@ -90,17 +94,19 @@ class Spending(Totals):
         self.turns[number] += count
         self.asked += count
         training = self.bindings[number].charge.is_training
-        # A round is counted once it is paid: whether its release was recorded or not.
+        # A round counts as soon as it is paid for, whether or not its release was recorded.
         self._run(entry)["rounds" if training else "asked"] += count
 
     def _reserved_for(self, entry: Entry) -> int:
-        """The account that an entry reserves for; version 0.1 wrote the charge itself."""
+        """The account that an entry reserves for; version 0.1 wrote the charge instead."""
         if "account" in entry.payload:
             number = int(entry.payload["account"])
             if number not in self.bindings:
-                raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges nobody")
+                raise LedgerTamperedError(
+                    f"entry {entry.seq} of the ledger charges an unknown account"
+                )
             return number
-        charge, orders = charge_from(entry.payload["events"]), entry.payload["order"]
+        charge, orders = charge_from_json(entry.payload["events"]), entry.payload["order"]
         orders = orders if isinstance(orders, dict) else {EVERYONE: orders}
         if set(charge.groups) != set(self.accounts) or set(orders) != set(self.accounts):
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger charges other groups")
@@ -117,8 +123,9 @@ class Spending(Totals):
     def _record(self, entry: Entry) -> None:
         number, count = self._answered_for(entry), _count(entry.payload["queries"])
         charge = self.bindings[number].charge
-        for name, share in charge.shares:
-            self._tab(name, number).settle(*released_from(entry.payload, name, share))
+        for name, group_charge in charge.by_group:
+            votes, realised = read_released(entry.payload, name, group_charge)
+            self._tab(name, number).settle(votes, realised)
         answered, run = _count(entry.payload["answered"]), self._run(entry)
         if charge.is_training:
             self.rounds += count
@@ -132,15 +139,15 @@ class Spending(Totals):
         if "account" in entry.payload:
             number: int | None = int(entry.payload["account"])
         else:
-            number = self.number_of(Binding(charge_from(entry.payload["reserved_as"]), "", ""))
+            number = self.number_of(Binding(charge_from_json(entry.payload["reserved_as"]), "", ""))
         if number is None or not self.turns[number]:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger answers unreserved queries")
         return number
 
     def _void(self, entry: Entry) -> None:
         number, count = self._answered_for(entry), _count(entry.payload["queries"])
-        for name, _ in self.bindings[number].charge.shares:
-            tab, votes = self._tab(name, number), counted(entry.payload["votes"][name])
+        for name, _ in self.bindings[number].charge.by_group:
+            tab, votes = self._tab(name, number), count_from_json(entry.payload["votes"][name])
             tab.settle(votes, {})
             tab.void = tab.void + votes
         self.void += count
@@ -156,10 +163,10 @@ class Spending(Totals):
             account.extra.update(from_json(text) for text in entry.payload["events"])
 
     def _nothing(self, entry: Entry) -> None:
-        """An entry that costs nothing."""
+        """Ignore an entry that changes no totals."""
 
 
-_KINDS = {
+_HANDLERS = {
     "open": Spending._nothing,
     "amend": Spending._amend,
     "migrate": Spending._migrate,
@@ -175,7 +182,7 @@ _KINDS = {
 
 
 def _count(value: object) -> int:
-    found = counted(value)
+    found = count_from_json(value)
     if not isinstance(found, int):
-        raise LedgerTamperedError("the ledger holds an impossible count")
+        raise LedgerTamperedError("the ledger contains an impossible count")
     return found

@@ -1,7 +1,7 @@
-"""Ledgers in SQLite files: creating and opening them, their layout and its migrations.
+"""Ledgers in SQLite files.
 
-Writers take the file's lock for one transaction and are on disk when it ends. Readers open
-the file read-only: they change no byte of it and wait for nobody.
+A writer locks the file for one transaction, which is on disk when it ends. Readers open the file
+read-only: they change no byte of it and never wait.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from ballotine.ledger.sqlite_file import (
     connect,
     create_private,
     has_unwritten,
+    has_wrong_type,
     migrate,
-    misfit,
     read_query,
     read_stored,
     remove_companions,
-    translated,
+    translated_errors,
     wrong_type,
 )
 from ballotine.ledger.store import Query, Stored
 
-LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
+IDS_PER_STATEMENT = 500  # old versions of SQLite allow at most 999 parameters
 
 
 class SqliteStore:
-    """A ledger's file, or a ledger in memory."""
+    """A ledger in a SQLite file, or in memory."""
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path | None, *, tidy: bool = False
@@ -49,33 +49,33 @@ class SqliteStore:
         self._process = os.getpid()
 
     @staticmethod
-    def present(path: Path | None) -> bool:
-        """Whether there is anything at that place already."""
+    def exists(path: Path | None) -> bool:
+        """Whether there is a non-empty file at this path."""
         return path is not None and path.is_file() and path.stat().st_size > 0
 
     @classmethod
     def open(cls, path: Path | None, wait: float) -> SqliteStore:
-        """For writing; the file is created, readable by its owner alone, if it is missing."""
+        """Open for writing; a missing file is created, readable by its owner only."""
         if path is not None:
             create_private(path)
-        with translated(path):
+        with translated_errors(path):
             connection = sqlite3.connect(
                 ":memory:" if path is None else path,
                 timeout=wait,
                 isolation_level=None,
                 check_same_thread=False,
             )
-        return _guarded(connection, path, ("journal_mode = WAL", "synchronous = FULL"))
+        return _opened(connection, path, ("journal_mode = WAL", "synchronous = FULL"))
 
     @classmethod
     def read_only(cls, path: Path) -> SqliteStore:
-        """For reading; where not even a lock can be written, as a file that never changes."""
-        if not cls.present(path):
+        """Open for reading; if no lock can be written, the file is opened as immutable."""
+        if not cls.exists(path):
             raise LedgerError(f"there is no ledger at {path}")
         alone = not companion(path, "-wal").exists() and not companion(path, "-shm").exists()
         pragmas = ("query_only = ON",)
         try:
-            return _guarded(connect(path, "mode=ro"), path, pragmas, tidy=alone)
+            return _opened(connect(path, "mode=ro"), path, pragmas, tidy=alone)
         except LedgerBusyError:
             raise
         except LedgerError as problem:
@@ -83,14 +83,14 @@ class SqliteStore:
                 raise
             if has_unwritten(path):
                 raise LedgerError(
-                    f"the ledger {path} was not closed in order, and what belongs into it lies "
-                    "beside it: copy all of its files to a folder that you may write to"
+                    f"the ledger {path} was not closed properly, and part of it is still in the "
+                    "files next to it: copy all of them to a folder that you may write to"
                 ) from problem
-            return _guarded(connect(path, "immutable=1"), path, pragmas)
+            return _opened(connect(path, "immutable=1"), path, pragmas)
 
     @classmethod
-    def of_image(cls, image: bytes) -> SqliteStore:
-        """A copy of a ledger in memory."""
+    def from_image(cls, image: bytes) -> SqliteStore:
+        """Open a copy of an in-memory ledger."""
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         connection.deserialize(image)
         return cls(connection, None)
@@ -102,35 +102,35 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[SqliteView]:
-        """One snapshot; inside another block it is that block's."""
+        """Open a snapshot; inside another block, that block's snapshot is used."""
         self._require_own_process()
         if self._connection.in_transaction:
-            with translated(self._path):
+            with translated_errors(self._path):
                 yield SqliteView(self._connection, self._version())
             return
         with self._transaction("BEGIN"):
             yield SqliteView(self._connection, self._version())
 
     @contextmanager
-    def writing(self) -> Iterator[SqlitePen]:
-        """One writer at a time; committed to disk when the block ends, else undone."""
+    def writing(self) -> Iterator[SqliteTransaction]:
+        """Open the only write transaction; on disk when the block ends, undone if it fails."""
         self._require_own_process()
         with self._transaction("BEGIN IMMEDIATE"):
-            yield SqlitePen(self._connection, self._version())
+            yield SqliteTransaction(self._connection, self._version())
 
     def check(self) -> None:
-        """Read every page and index, and look at the kind of every value."""
+        """Check every page, every index and the type of every value."""
         with self.reading():
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            damaged = found != "ok" or misfit(self._connection)
+            damaged = found != "ok" or has_wrong_type(self._connection)
         if damaged:
             raise LedgerTamperedError(
-                f"the ledger {self._path} is damaged; restore an undamaged copy, and answer "
-                "nothing from this one"
+                f"the ledger {self._path} is damaged; restore an undamaged copy, and do not answer "
+                "from this one"
             )
 
     def image(self) -> bytes | None:
-        """A copy of a ledger in memory; None for a file, which can be opened again."""
+        """A copy of an in-memory ledger; None for a file, which can be opened again."""
         return None if self._path is not None else self._connection.serialize()
 
     def close(self) -> None:
@@ -144,16 +144,16 @@ class SqliteStore:
         return checked_version(self._connection, self._path)
 
     def _require_own_process(self) -> None:
-        """SQLite's locks do not follow a connection into a process that was forked off."""
+        """SQLite connections must not be used in a forked process: locks are not inherited."""
         if self._path is not None and os.getpid() != self._process:
             raise LedgerError(
-                f"the ledger {self._path} was opened by another process, which this one was "
-                "forked from; open it again in this process"
+                f"the ledger {self._path} was opened before this process was forked; open it "
+                "again in this process"
             )
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        with translated(self._path):
+        with translated_errors(self._path):
             self._connection.execute(begin)
             try:
                 yield
@@ -166,23 +166,23 @@ class SqliteStore:
 
 @dataclass(frozen=True)
 class SqliteView:
-    """What one transaction sees."""
+    """A snapshot of the tables, inside one transaction."""
 
     connection: sqlite3.Connection
     version: int
 
     @property
     def empty(self) -> bool:
-        """Whether no ledger was founded here yet."""
+        """Whether the file contains no ledger yet."""
         return self.version == 0
 
     @property
     def current(self) -> bool:
-        """Whether the layout is this version's."""
+        """Whether the layout is current."""
         return self.version == VERSION
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Entries after that one, in order."""
+        """Entries with a higher number, in order."""
         if self.empty:
             return iter(())
         found: Iterator[Row] = self.connection.execute(
@@ -197,7 +197,7 @@ class SqliteView:
         )
 
     def newest(self, kind: str) -> Row | None:
-        """The last entry of a kind."""
+        """The latest entry of a kind."""
         if self.empty:
             return None
         text = "SELECT * FROM entries WHERE kind = ? ORDER BY seq DESC LIMIT 1"
@@ -210,22 +210,22 @@ class SqliteView:
         return found
 
     def queries(self, ids: Sequence[bytes]) -> dict[bytes, Query]:
-        """Reservations that stand, of those queries that have one."""
+        """The unfenced reservations of these queries, by id."""
         found: dict[bytes, Query] = {}
-        for start in range(0, len(ids), LOOKED_UP):
-            some = ids[start : start + LOOKED_UP]
+        for start in range(0, len(ids), IDS_PER_STATEMENT):
+            some = ids[start : start + IDS_PER_STATEMENT]
             wanted = f"id IN ({','.join('?' * len(some))})"
             found.update((query.id, query) for query in self._standing(wanted, some))
         return found
 
     def idle(self) -> Iterator[Query]:
-        """Reservations that stand and for which nothing was drawn."""
+        """Unfenced, unanswered reservations that are marked as undrawn."""
         if self.version < WITH_ACCOUNTS:
             return iter(())
         return self._standing("idle IS NOT NULL AND answer IS NULL ORDER BY reserved, id", ())
 
-    def grouped(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
-        """All queries that carry that mark, in its order and then by name."""
+    def marked(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
+        """All queries that carry a mark, ordered by the mark and then by id."""
         known = {"reserved", "recorded"} | (
             {"fenced", "idle"} if self.version >= WITH_ACCOUNTS else set()
         )
@@ -240,7 +240,7 @@ class SqliteView:
         return map(read_stored, found)
 
     def meta(self, key: str) -> bytes | None:
-        """A fact that is not part of the chain."""
+        """A value stored outside the chain."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
@@ -263,15 +263,15 @@ class SqliteView:
         return map(read_query, self.connection.execute(text, values))
 
 
-class SqlitePen(SqliteView):
+class SqliteTransaction(SqliteView):
     """Writes inside one transaction."""
 
     def append(self, row: Row) -> None:
-        """Add an entry."""
+        """Append an entry."""
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def upgrade(self, seq: int) -> None:
-        """Bring the layout up to date; what older versions left pending is fenced."""
+        """Migrate the layout; queries that older versions left pending are fenced."""
         migrate(self.connection, self.version)
         if self.version:
             self.connection.execute(
@@ -293,15 +293,15 @@ class SqlitePen(SqliteView):
         )
 
     def fence(self, queries: Iterable[Query], seq: int) -> None:
-        """No answer to these reservations is accepted from now on."""
+        """Accept no answer to these reservations from now on."""
         self._update("fenced = ?", [(seq, query.id, query.reserved) for query in queries])
 
     def mark_idle(self, queries: Iterable[Query], seq: int) -> None:
-        """Note that nothing was drawn for these reservations."""
+        """Mark these reservations as undrawn."""
         self._update("idle = ?", [(seq, query.id, query.reserved) for query in queries])
 
     def set_meta(self, key: str, value: bytes) -> None:
-        """Keep a fact."""
+        """Store a value outside the chain."""
         self.connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
     def _update(self, change: str, values: list[tuple[object, ...]]) -> None:
@@ -310,24 +310,24 @@ class SqlitePen(SqliteView):
             "WHERE id = ? AND reserved = ? AND answer IS NULL AND fenced IS NULL"
         )
         if self.connection.executemany(text, values).rowcount != len(values):
-            raise LedgerError("a change to a reservation that does not stand was refused")
+            raise LedgerError("a reservation that was answered or given up cannot be changed")
 
 
-def _guarded(
+def _opened(
     connection: sqlite3.Connection,
     path: Path | None,
     pragmas: Sequence[str],
     *,
     tidy: bool = False,
 ) -> SqliteStore:
-    """A store whose file is one of ours, or empty; else it is closed again."""
+    """A store, if its file is empty or a ledger; otherwise it is closed and an error raised."""
     store = SqliteStore(connection, path, tidy=tidy)
     try:
-        with translated(path):
-            # Functions of the file's own schema may not call anything with side effects.
+        with translated_errors(path):
+            # Do not let the file's own schema call functions with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
-            store._version()  # before anything is set: a stranger's file is not ours to change
+            store._version()  # first, so that a file that is not a ledger is left unchanged
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
     except BaseException:

@@ -1,4 +1,4 @@
-"""The tables of a ledger's SQLite file, and the steps by which older files come to them."""
+"""The SQLite file of a ledger: its tables and their migrations, checks, and how it is opened."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ CREATE TRIGGER reservations_stay BEFORE UPDATE ON reservations
 """
 
 MIGRATIONS = (_FIRST, _TURNS, _ACCOUNTS)
-"""Step i brings a file from version i to i + 1; steps are added, never edited."""
+"""Step i migrates a file from version i to i + 1; steps are added, never edited."""
 VERSION = len(MIGRATIONS)
 WITH_ACCOUNTS = 3
-"""The first version in which a reservation says for whom it was made."""
+"""The first version in which reservations name their account."""
 
 
 def statements(script: str) -> Iterator[str]:
-    """Statements one by one: executescript would commit behind our back."""
+    """Split a script into statements, because executescript would commit."""
     statement = ""
     for line in script.splitlines(keepends=True):
         statement += line
@@ -82,31 +82,31 @@ def statements(script: str) -> Iterator[str]:
 
 
 def layout(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
-    """Every table, index, trigger and view, as it was declared."""
+    """Every table, index, trigger and view, as declared."""
     text = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
     return connection.execute(text).fetchall()
 
 
-def misfit(connection: sqlite3.Connection) -> bool:
-    """Whether a value is of another kind than its column declares.
+def has_wrong_type(connection: sqlite3.Connection) -> bool:
+    """Whether any value has another type than its column declares.
 
-    SQLite takes a text for a BLOB, and its integrity check does not mind.
+    SQLite accepts text in a BLOB column, and its integrity check does not report it.
     """
     tables = [name for kind, name, *_ in layout(connection) if kind == "table"]
-    return any(_holds_misfit(connection, str(table)) for table in tables)
+    return any(_table_has_wrong_type(connection, str(table)) for table in tables)
 
 
-def _holds_misfit(connection: sqlite3.Connection, table: str) -> bool:
+def _table_has_wrong_type(connection: sqlite3.Connection, table: str) -> bool:
     columns = connection.execute("SELECT name, lower(type) FROM pragma_table_info(?)", (table,))
-    # Which columns may be empty is a constraint, and those the integrity check knows.
-    odd = " OR ".join(f"typeof({name}) NOT IN ('{kind}', 'null')" for name, kind in columns)
-    found = connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {odd})")
+    # NULL is allowed here: the integrity check covers NOT NULL constraints.
+    wrong = " OR ".join(f"typeof({name}) NOT IN ('{kind}', 'null')" for name, kind in columns)
+    found = connection.execute(f"SELECT EXISTS (SELECT 1 FROM {table} WHERE {wrong})")
     return bool(found.fetchone()[0])
 
 
 @cache
 def expected(version: int) -> list[tuple[object, ...]]:
-    """The layout of a file that was brought to that version step by step, as all were."""
+    """The layout of a file of this version, made by applying the migrations in order."""
     scratch = sqlite3.connect(":memory:", isolation_level=None)
     try:
         for step in MIGRATIONS[:version]:
@@ -118,26 +118,26 @@ def expected(version: int) -> list[tuple[object, ...]]:
 
 
 def checked_version(connection: sqlite3.Connection, path: Path | None) -> int:
-    """The layout's version, after a look at every table and trigger.
+    """The version of the layout, after comparing every table and trigger with what we expect.
 
-    A trigger or view that is not ours could make the ledger forget, or never end.
+    An unknown trigger or view could delete entries, or never terminate.
     """
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     if version > VERSION:
         raise LedgerError(
-            f"the ledger {path} was written by a newer Ballotine (schema {version}, "
-            f"this one knows {VERSION}); upgrade Ballotine"
+            f"the ledger {path} was written by a newer Ballotine (its schema version is "
+            f"{version}, the latest known here is {VERSION}); upgrade Ballotine"
         )
     if version < 0 or layout(connection) != expected(version):
         raise LedgerTamperedError(
             f"{path or 'the ledger in memory'} is not a ledger, or its tables were "
-            "changed by hand; restore the untouched file, and answer nothing from this one"
+            "changed by hand; restore the original file, and do not answer from this one"
         )
     return version
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring the layout from that version to the newest."""
+    """Migrate the layout from this version to the newest."""
     for step in MIGRATIONS[version:]:
         for statement in statements(step):
             connection.execute(statement)
@@ -145,14 +145,14 @@ def migrate(connection: sqlite3.Connection, version: int) -> None:
 
 
 def read_query(row: tuple[Any, ...]) -> Query:
-    """A reservation that stands."""
+    """Read an unfenced reservation, checking the types of its values."""
     name, reserved, account, turn, answer, idle = row
     read_stored((reserved, name, account, turn, answer))
     return Query(name, reserved, account, turn, answer, bool(idle))
 
 
 def read_stored(row: Stored) -> Stored:
-    """A reservation, as long as its values are of the kinds that a ledger writes."""
+    """Return a row of a marked query, after checking the types of its values."""
     mark, name, account, turn, answer = row
     numbers = isinstance(mark, int) and isinstance(account, int) and isinstance(turn, int)
     if not (numbers and isinstance(name, bytes) and (answer is None or isinstance(answer, bytes))):
@@ -161,16 +161,16 @@ def read_stored(row: Stored) -> Stored:
 
 
 def wrong_type() -> LedgerTamperedError:
-    """The error for a value whose type no ledger writes."""
+    """The error for a value of a type that is never written."""
     return LedgerTamperedError(
-        "the ledger holds a value of another kind than is ever written to it: it was changed by "
-        "hand; restore the untouched file, and answer nothing from this one"
+        "the ledger was changed by hand: it contains a value of another type than Ballotine "
+        "writes; restore the original file, and do not answer from this one"
     )
 
 
 @contextmanager
-def translated(path: Path | None) -> Iterator[None]:
-    """Turn SQLite's errors into sentences that say what to do."""
+def translated_errors(path: Path | None) -> Iterator[None]:
+    """Turn SQLite's errors into ones that say what to do."""
     where = "the in-memory ledger" if path is None else f"the ledger {path}"
     try:
         yield
@@ -178,11 +178,11 @@ def translated(path: Path | None) -> Iterator[None]:
         text = str(problem)
         if "locked" in text or "busy" in text:
             raise LedgerBusyError(
-                f"{where} is held by another process; wait for it to finish and try again"
+                f"{where} is locked by another process; wait for it to finish and try again"
             ) from problem
         if "full" in text:
             raise LedgerError(
-                f"the disk that holds {where} is full; nothing was answered, "
+                f"the disk that holds {where} is full; nothing was answered: "
                 "free some space and resume"
             ) from problem
         raise LedgerError(f"{where} cannot be used: {text}") from problem
@@ -191,22 +191,22 @@ def translated(path: Path | None) -> Iterator[None]:
 
 
 def companion(path: Path, suffix: str) -> Path:
-    """The file that SQLite keeps beside a ledger under this suffix."""
+    """The file with this suffix that SQLite keeps next to a ledger."""
     real = path.resolve()
     return real.with_name(real.name + suffix)
 
 
 def has_unwritten(path: Path) -> bool:
-    """Whether a writer left something beside the file that belongs into it."""
+    """Whether a writer left data in a companion file that is not in the ledger yet."""
     found = [companion(path, suffix) for suffix in ("-wal", "-journal")]
     return any(file.exists() and file.stat().st_size for file in found)
 
 
 def remove_companions(path: Path) -> None:
-    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
+    """Remove the empty companion files that SQLite created for a reader.
 
-    The last connection that may write removes them when it ends, unless somebody else has
-    come: only SQLite can tell. It has nothing to write into the ledger.
+    A read-only connection cannot remove them, so a writable one is opened and closed: SQLite then
+    removes them if no other process uses the ledger. Nothing is written to the ledger itself.
     """
     if has_unwritten(path) or not companion(path, "-wal").exists():
         return
@@ -220,7 +220,7 @@ def remove_companions(path: Path) -> None:
 
 def connect(path: Path, how: str) -> sqlite3.Connection:
     """Connect to an existing file with these URI parameters."""
-    with translated(path):
+    with translated_errors(path):
         return sqlite3.connect(
             f"{path.resolve().as_uri()}?{how}",
             uri=True,

@@ -1,8 +1,4 @@
-"""What a ledger's entries add up to: one account per group, and the queries behind them.
-
-A pure replay: the same entries always give the same sums. An entry that is impossible means
-tampering, and one whose kind is not known stops everything.
-"""
+"""The totals of a ledger: what each group was charged, what holds, and what is affordable."""
 
 from __future__ import annotations
 
@@ -23,10 +19,12 @@ from ballotine.privacy.events import from_json
 from ballotine.types import FloatArray
 
 OTHER_QUERIES = (
-    "the queries of this ledger were fixed beforehand, and these are not the same: other rows, "
-    "other teachers or other settings; nothing was charged. Go on with what it was begun with, "
-    "or ask through a ledger in strict mode"
+    "the queries of this ledger were fixed beforehand, and these are not the same: the rows, "
+    "teachers or settings differ; nothing was charged. Use the original rows, teachers and "
+    "settings, or a ledger in strict mode"
 )
+# Checkpoints contain the next two texts, and are compared when a ledger is verified: never edit
+# them.
 REGROUPED = (
     "it is not certain that every record stayed in its group: each query is charged to "
     "everybody at what it costs the group it costs most"
@@ -39,24 +37,24 @@ OLD_GROUPS = (
 
 @dataclass
 class Totals:
-    """A running sum over the entries of one ledger.
+    """What the entries of one ledger add up to.
 
     Attributes:
         terms: what was promised.
         identity: the ledger's random name.
-        accounts: of each group.
-        bindings: for whom, by which rule and on which queries each account counts.
-        turns: how many queries each of these has reserved.
+        accounts: one per group.
+        bindings: by account number, the ensemble, rule and queries it belongs to.
+        turns: by account number, how many queries were reserved.
         asked: queries and rounds of training that were paid for.
-        recorded: queries whose answer is kept.
-        answered: those among them that were not abstentions.
+        recorded: queries whose answer is recorded.
+        answered: recorded queries that were not abstentions.
         rounds: rounds of training whose release is recorded.
         void: queries that were given up before any noise was drawn.
         statement: the ε that was published in fixed mode.
         refused: whether the budget has refused a query, and so decided how many were asked.
-        doubted: why every query is charged to every record at the most, if it is.
-        seeded: whether noise of any query or round, or of a published ε, came from a seed.
-        runs: what each run asked and got, in the order of their first entries.
+        doubted: why every query is charged at its most expensive group's cost; empty if not.
+        seeded: whether any noise (of a query, a round or a published ε) came from a seed.
+        runs: the counts of each run, in the order of their first entries.
     """
 
     terms: Terms
@@ -78,35 +76,35 @@ class Totals:
     COUNTS: ClassVar = ("asked", "recorded", "answered", "rounds", "void")
 
     def __post_init__(self) -> None:
-        self._start()
+        self._open_accounts()
 
     @property
     def pending(self) -> int:
-        """Queries and rounds reserved, and neither released nor given up."""
+        """Queries and rounds that are reserved and neither recorded nor given up."""
         return self.asked - self.recorded - self.rounds - self.void
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """What the group that was charged most was charged."""
+        """The cost to the group charged most."""
         costs = np.stack([account.cost(orders) for account in self.accounts.values()])
         most: FloatArray = costs.max(axis=0)
         return most
 
     def epsilon(self) -> float:
-        """The meter's ε, of the group that was charged most."""
+        """The meter: ε of the group charged most."""
         return max(account.epsilon() for account in self.accounts.values())
 
     def guaranteed(self) -> dict[str, float]:
-        """ε that holds for each group; infinite when a private number decided when to stop.
+        """The guaranteed ε of each group; infinite if a private number decided when to stop.
 
-        Once the budget has refused a query, the filter has chosen how many were asked, and its
-        ceiling is what holds.
+        Once the budget has refused a query, the number of queries depended on the filter, and
+        only its ceiling is guaranteed.
         """
         found = {}
         for name, account in self.accounts.items():
             worst = account.worst_epsilon()
             if self.terms.mode is Mode.PAPER:
                 found[name] = math.inf
-            elif account.exceeded():  # no ceiling was kept: doubts came after the fact
+            elif account.exceeded():  # charged at the worst case only after the fact
                 found[name] = max(worst, account.budget.epsilon)
             else:
                 ceiling = account.budget.epsilon
@@ -114,18 +112,18 @@ class Totals:
         return found
 
     def guaranteed_epsilon(self) -> float:
-        """ε that holds for every group."""
+        """The ε guaranteed to every group."""
         return max(self.guaranteed().values())
 
     def number_of(self, binding: Binding) -> int | None:
-        """The account of this binding, if it has asked before."""
+        """The account number of this binding, if it has reserved anything."""
         return next((n for n, known in self.bindings.items() if known == binding), None)
 
-    def require(self, binding: Binding) -> None:
-        """Refuse what cannot be charged to this ledger."""
+    def require_chargeable(self, binding: Binding) -> None:
+        """Raise if this binding cannot be charged to this ledger."""
         if set(binding.charge.groups) != set(self.accounts):
             raise ParameterError(
-                f"the ledger has budgets for {', '.join(self.accounts)}, and the query charges "
+                f"the ledger has budgets for {', '.join(self.accounts)}, but the query charges "
                 f"{', '.join(binding.charge.groups)}; they must be the same groups"
             )
         if self.terms.mode is Mode.FIXED and not (
@@ -136,24 +134,24 @@ class Totals:
             raise LedgerMismatchError(OTHER_QUERIES)
 
     def affordable(self, binding: Binding, most: int = 1 << 40) -> int:
-        """How many more queries of this account all groups allow, up to ``most``."""
-        self.require(binding)
+        """How many more queries of this account all budgets allow, up to ``most``."""
+        self.require_chargeable(binding)
         if self.terms.queries is not None:
             most = min(most, self.terms.queries - (self.asked - self.void))
         if self.terms.mode is Mode.PAPER:
             return most
-        if self._regroups(binding):
+        if self._may_regroup(binding):
             trial = copy.deepcopy(self)
-            trial._doubt(REGROUPED)
+            trial._charge_worst_case(REGROUPED)
             return trial._affordable(binding, most, doubted=True)
         return self._affordable(binding, most, doubted=False)
 
     def affords(self, events: tuple[Any, ...]) -> bool:
-        """Whether every group allows one more release of these events."""
+        """Whether every budget allows one more release of these events."""
         return all(account.affords(events) for account in self.accounts.values())
 
     def to_state(self) -> dict[str, Any]:
-        """Plain values from which the replay can go on, for a checkpoint."""
+        """The totals as JSON values, for a checkpoint from which a replay can continue."""
         return {
             "accounts": {
                 name: {
@@ -172,12 +170,12 @@ class Totals:
             "terms": self.terms.to_dict(),
             "turns": {str(n): turns for n, turns in self.turns.items()},
             **{name: getattr(self, name) for name in self.COUNTS},
-            **({"seeded": True} if self.seeded else {}),  # older checkpoints do not say
+            **({"seeded": True} if self.seeded else {}),  # older checkpoints lack it
         }
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> Self:
-        """The sums of a checkpoint."""
+        """Restore the totals from a checkpoint."""
         try:
             found = cls(Terms.from_dict(state["terms"]), str(state["identity"]))
             for n, binding in state["bindings"].items():
@@ -195,12 +193,12 @@ class Totals:
             found.seeded = bool(state.get("seeded"))
             found.runs = {run["run"]: dict(run) for run in state["runs"]}
             if state["doubted"]:
-                found._doubt(state["doubted"])
+                found._charge_worst_case(state["doubted"])
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise LedgerTamperedError("a checkpoint of the ledger cannot be read") from problem
         return found
 
-    def _start(self) -> None:
+    def _open_accounts(self) -> None:
         orders = dict(self.terms.orders)
         self.accounts = {
             name: Account(budget, orders.get(name)) for name, budget in self.terms.budgets
@@ -208,32 +206,33 @@ class Totals:
 
     def _affordable(self, binding: Binding, most: int, *, doubted: bool) -> int:
         number = self.number_of(binding)
-        for name, share in binding.charge.shares:
+        for name, charge in binding.charge.by_group:
             account = self.accounts[name]
-            tab = Tab(share) if number is None else account.change(number)
+            tab = Tab(charge) if number is None else account.change(number)
             if doubted or self.doubted:
-                tab.doubted = binding.charge.dearest
+                tab.possible_events = binding.charge.distinct_events
             most = account.affordable(tab, most)
         return most
 
-    def _regroups(self, binding: Binding) -> bool:
-        """Whether it is not certain that records are in the groups they were in before."""
+    def _may_regroup(self, binding: Binding) -> bool:
+        """Whether records may be in other groups than they were for earlier accounts."""
         others = [known for known in self.bindings.values() if known != binding]
-        # Where nobody told who is in which group, another account may have other groups.
-        untold = not binding.groups and len(self.accounts) > 1
-        return not self.doubted and any(untold or o.groups != binding.groups for o in others)
+        # Without a digest of the groups, another account may have other groups.
+        unknown = not binding.groups and len(self.accounts) > 1
+        return not self.doubted and any(unknown or o.groups != binding.groups for o in others)
 
-    def _doubt(self, why: str) -> None:
+    def _charge_worst_case(self, why: str) -> None:
         self.doubted = why
         for account in self.accounts.values():
             for number in account.tabs:
-                account.change(number).doubted = self.bindings[number].charge.dearest
+                charge = self.bindings[number].charge
+                account.change(number).possible_events = charge.distinct_events
 
     def _tab(self, name: str, number: int) -> Tab:
-        """The tab of an account, to change it."""
+        """The tab of an account in a group, created if missing, to be changed."""
         account = self.accounts[name]
         if number not in account.tabs:
             charge = self.bindings[number].charge
-            doubted = charge.dearest if self.doubted else ()
-            account.tabs[number] = Tab(dict(charge.shares)[name], doubted=doubted)
+            possible = charge.distinct_events if self.doubted else ()
+            account.tabs[number] = Tab(dict(charge.by_group)[name], possible_events=possible)
         return account.change(number)
