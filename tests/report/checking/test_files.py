@@ -107,7 +107,7 @@ def test_more_answers_than_the_ledger_has_are_refused(make_case: MakeCase) -> No
 def test_dropped_answers_are_refused(make_case: MakeCase) -> None:
     case = make_case("run")
     replace(case, "answers", parquet(released(case).slice(1)))
-    with pytest.raises(CardMismatchError, match="its file of answers says"):
+    with pytest.raises(CardMismatchError, match="its answers file says"):
         case.check()
 
 
@@ -134,7 +134,7 @@ def test_forged_answers_of_a_vote_are_refused(make_case: MakeCase, kind: str) ->
     with pytest.raises(CardMismatchError, match="did not record"):
         case.check()
     replace(case, "answers", votes(labels[:-1]))
-    with pytest.raises(CardMismatchError, match="its file of answers says"):
+    with pytest.raises(CardMismatchError, match="its answers file says"):
         case.check()
 
 
@@ -156,7 +156,7 @@ def test_forged_answers_of_a_vote_are_refused(make_case: MakeCase, kind: str) ->
 def test_only_files_beside_are_looked_at(make_case: MakeCase, name: str) -> None:
     case = make_case("run")
     case.change(lambda card: card["answers"].update(file=name))
-    with pytest.raises(DataError, match="not beside it"):
+    with pytest.raises(DataError, match="not in the same folder"):
         case.check()
 
 
@@ -195,7 +195,7 @@ ODD_VOTES = {
 def test_an_odd_file_of_a_vote_is_a_sentence(make_case: MakeCase, odd: str) -> None:
     case = make_case("vote")
     replace(case, "answers", ODD_VOTES[odd])
-    with pytest.raises(DataError, match="not a readable file of answers"):
+    with pytest.raises(DataError, match="not a readable answers file"):
         case.check()
 
 

@@ -132,7 +132,7 @@ class TestTyped:
         case.change(lambda receipt: receipt["guarantee"].update(epsilon=0.01))
         done = ballotine("ledger", "verify", case.ledger, "--card", case.statement)
         assert done.returncode == 5
-        assert "the receipt says ε = 0.01, and the ledger says" in done.stderr
+        assert "the receipt says ε = 0.01, but the ledger says" in done.stderr
 
     def test_odd_input_ends_with_a_sentence(self, ballotine: Command, make_case: MakeCase) -> None:
         case = make_case("run")
