@@ -148,7 +148,7 @@ def test_a_run_ends_in_order_and_its_workers_with_it(
     complaint = ended(process)
     assert (process.returncode, complaint) == (
         code,
-        f"error: {words}; go on with: ballotine run --resume {held / 'out'}\n",
+        f"error: {words}; continue with: ballotine run --resume {held / 'out'}\n",
     )
     assert not any(map(at_work, at)), "workers are gone when the process is"
     (held / "hold").unlink()

@@ -175,7 +175,7 @@ def test_the_advice_on_a_used_ledger_does_not_promise_another_budget() -> None:
     answer(ledger, 400)
     text = str(ledger.refusal(opened(ledger).binding))
     assert "keeps its budget" in text
-    assert "takes another budget" not in text
+    assert "its budget can be changed" not in text
 
 
 def _found(path: Path, out: Any) -> None:

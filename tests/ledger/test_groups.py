@@ -180,7 +180,7 @@ def test_a_fixed_number_of_queries_is_never_exceeded() -> None:
     grant = ledger.reserve(queries(30), binding)
     assert (len(grant.ids), grant.refused) == (12, 18)
     assert ledger.reserve(queries(1, 90), binding).ids == []
-    assert "cannot grow" in str(ledger.refusal(binding))
+    assert "cannot be increased" in str(ledger.refusal(binding))
 
 
 def test_an_epsilon_is_published_once_and_paid_for() -> None:

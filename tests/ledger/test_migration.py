@@ -231,7 +231,7 @@ def test_an_epsilon_that_version_0_1_published_is_not_the_guarantee_any_more(
     assert guarantee.epsilon > said(old)["statement"]["epsilon"]
     assert guarantee.kind is Kind.DATA_INDEPENDENT
     shown = ballotine("ledger", "show", old).stdout
-    assert f"holds: ε = {round_up(said(old)['guaranteed']):g}" in shown
+    assert f"guaranteed: ε = {round_up(said(old)['guaranteed']):g}" in shown
     assert f"{round_up(said(old)['statement']['epsilon']):g}" not in shown
 
 

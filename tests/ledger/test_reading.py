@@ -144,7 +144,7 @@ def test_an_unfinished_ledger_on_read_only_media_is_refused_with_advice(tmp_path
     for file in OLD.glob("killed.sqlite*"):
         shutil.copy(file, tmp_path)
     ended = read_on_read_only_medium(tmp_path / "killed.sqlite")
-    assert "copy all of its files to a folder that you may write to" in ended.stderr
+    assert "copy all of them to a folder that you may write to" in ended.stderr
 
 
 def as_somebody_else(act: Callable[[], None]) -> None:
