@@ -1,4 +1,4 @@
-"""Students that are networks, from the command line: bars, Ctrl-C, and numbers that are none."""
+"""Neural students on the command line: progress bars, Ctrl-C, and losses that are not finite."""
 
 from __future__ import annotations
 

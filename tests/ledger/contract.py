@@ -42,7 +42,7 @@ def reserved(tx: Transaction, *numbers: int, account: int = 1) -> list[Query]:
 
 
 def content(view: View) -> tuple[Any, ...]:
-    """Everything a view shows."""
+    """All contents of a view."""
     return (
         list(view.rows()),
         {mark: list(view.marked(mark)) for mark in MARKS},  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def content(view: View) -> tuple[Any, ...]:
 
 
 class StoreContract:
-    """For every store."""
+    """The contract of every store."""
 
     @abstractmethod
     def new(self, wait: float = 5.0) -> Store:

@@ -1,4 +1,4 @@
-"""What a store must do that several processes may open at once."""
+"""The contract of stores that several processes may open at once."""
 
 from __future__ import annotations
 

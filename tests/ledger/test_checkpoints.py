@@ -1,4 +1,4 @@
-"""A long ledger: opened from its newest checkpoint, verified entry by entry in little memory."""
+"""Long ledgers are opened from the newest checkpoint, and verified entry by entry."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class SpyView:
 
 
 def replayed(ledger: Ledger) -> Iterator[tuple[entries.Entry, Spending]]:
-    """Every entry, and what those before it add up to, from the first one on."""
+    """Every entry, with the totals of those before it."""
     found = ledger.entries()
     spending = Spending.begin(next(found))
     for entry in found:
@@ -172,7 +172,7 @@ def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
 
 
 def facts(spending: Spending) -> dict[str, Any]:
-    """What anybody is told and every decision rests on, without a word from `to_state`."""
+    """Everything that is reported or decided upon, without using `to_state`."""
     return {
         "counts": [getattr(spending, name) for name in (*Spending.COUNTS, "pending")],
         "stated": stated(spending),
@@ -187,13 +187,13 @@ def facts(spending: Spending) -> dict[str, Any]:
 
 
 def gone_on(spending: Spending) -> Spending:
-    """The same from a checkpoint's text."""
+    """The same totals, restored from a checkpoint's text."""
     return Spending.from_state(json.loads(entries.canonical(spending.to_state())))
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["groups stay", "groups change"])
 def test_whoever_goes_on_from_a_checkpoint_knows_all_that_was_spent(moved: bool) -> None:
-    """Wherever it falls: after turns, pending queries, voids, a refusal, doubts."""
+    """Wherever it is: after turns, pending queries, voids, a refusal, regrouping."""
     budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
     ledger = Ledger.open(None, budgets)
     for part in range(12):
@@ -225,7 +225,7 @@ def test_a_publication_is_known_from_a_checkpoint() -> None:
 
 
 def rewritten(path: Path, seq: int, old: str, new: str) -> None:
-    """Edit an entry and make the chain after it fit again, as an attacker would."""
+    """Edit an entry and recompute the chain after it, as an attacker would."""
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT * FROM entries WHERE seq >= ? ORDER BY seq", (seq,))
     changes, previous = [], ""
@@ -278,7 +278,7 @@ def test_an_edited_checkpoint_is_found_though_the_chain_was_made_to_fit(
 
 
 def peak(act: Callable[[], object]) -> int:
-    """The most memory that is held at once meanwhile."""
+    """The peak memory use."""
     tracemalloc.start()
     act()
     most = tracemalloc.get_traced_memory()[1]

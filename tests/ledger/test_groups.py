@@ -1,4 +1,4 @@
-"""Budgets per group: who pays what, who stops whom, and teachers that take turns."""
+"""Budgets per group: what each group pays, which one stops answering, and taking turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ledgers of version 0.1: read as they are, brought up to date, and doubted where they must be."""
+"""Ledgers of version 0.1: reading, migrating, and the worst case where they are incomplete."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def said(path: Path) -> dict[str, Any]:
 
 
 def everything(folder: Path) -> dict[str, str]:
-    """Every file but SQLite's scratch memory, which a reader of a -wal must make."""
+    """Every file except SQLite's -shm, which a reader of a -wal must create."""
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.iterdir())
@@ -245,7 +245,7 @@ def test_nobody_knows_whether_version_0_1_had_a_seed(old: Path) -> None:
 
 @each("strict", "rounds", "groups", "turns")
 def test_nobody_knows_whether_version_0_1_refused_a_query(old: Path) -> None:
-    """It would have decided how many were asked: a smaller ε than the ceiling rests on that."""
+    """An ε below the ceiling assumes that no query was refused."""
     with Ledger.existing(old) as ledger:
         guarantee = guarantee_of(ledger, SecureNoise())
         ceiling = ledger.terms.loosest.epsilon
@@ -295,7 +295,7 @@ def test_rounds_of_version_0_1_are_told_from_queries(old: Path) -> None:
 
 @each("unused")
 def test_a_reader_follows_version_0_1_while_it_writes(old: Path) -> None:
-    """What it plans for an unused ledger is no stop rule yet."""
+    """The order planned for an unused ledger is not its stop rule yet."""
     with Ledger.existing(old) as reader:
         assert reader.spending().accounts[EVERYONE].order == plan_order(BUDGET)
         (event,) = GNMax(20.0).events(3)

@@ -1,4 +1,4 @@
-"""Each store, held against the contract that all of them share."""
+"""The contract tests, for each store."""
 
 from __future__ import annotations
 

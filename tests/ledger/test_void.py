@@ -1,4 +1,4 @@
-"""Reservations for which nothing was drawn: given up by an entry that fences them, or kept."""
+"""Undrawn reservations are fenced and given up; all others stay charged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def kinds(ledger: Ledger) -> list[str]:
     ids=["uint64", "one out of range", "below zero", "fractions", "a missing teacher"],
 )
 def test_ballots_that_cannot_be_counted_cost_nothing(spoil: object) -> None:
-    """They used to burn the whole budget: reserved first, looked at afterwards."""
+    """A regression: bad ballots used up the budget, because they were checked after reserving."""
     ledger = Ledger.open(None, BUDGET)
     cast = np.tile(np.arange(10) % 3, (60, 1))
     voters = CastBallots(b"file", spoil(cast))  # type: ignore[operator]
@@ -81,7 +81,7 @@ def test_unsigned_ballots_are_class_numbers_like_any_other() -> None:
 
 
 class FailsLater(FixedVoters):
-    """Votes once, and fails when the granted queries are to be counted again."""
+    """Votes once, and fails when the granted queries are tallied again."""
 
     def ballots(self, rows: Matrix) -> Tallies:
         if len(rows) < 64:
@@ -151,7 +151,7 @@ def test_asking_again_gives_up_what_was_not_drawn() -> None:
 
 
 def test_an_answer_to_a_voided_reservation_is_refused(path: Path) -> None:
-    """Another session had taken the query over and drawn; what it drew never leaves."""
+    """Another session took over the query and drew noise; its answer is never handed out."""
     with Ledger.open(path, BUDGET) as one, Ledger.open(path, BUDGET) as two:
         first = one.reserve(queries(3), HERE)
         taken = two.reserve(queries(3), HERE)

@@ -1,4 +1,4 @@
-"""The training of a student on the card, the page and the card for people."""
+"""The training of a student in card.json, report.html and card.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The totals of a ledger: what each group was charged, what holds, and what is affordable."""
+"""The totals of a ledger: what each group was charged, what is guaranteed, what is affordable."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ NOT_PROTECTED = tuple(
         "What is published elsewhere": "Other statistics, models or copies that the holder "
         "releases from the same data are not counted here.",
         "The private folder": "Records, teachers and ballots are not released. Anyone who can "
-        "read the place where they are kept needs no attack.",
+        "read the folder that contains them needs no attack.",
         "Side channels": "Running time, memory, logs and power consumption of the machine are "
         "outside the proof.",
         "Floating-point noise": "The proof is about real numbers; the noise is drawn in floating "

@@ -1,4 +1,4 @@
-"""Answers and student beside a card are those it was made for, and those the ledger recorded."""
+"""The answers and student files must match the card and the ledger."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CARDS, RECEIPTS = ("run", "groups"), ("vote", "labels", "fixed")
 
 
 def replace(case: Case, part: str, content: bytes) -> None:
-    """Another file under the old name, and a card that fits it."""
+    """Replace a file, and make the card match it."""
     path = case.statement.with_name(case.content[part]["file"])
     path.write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_here_is_told(make_case: MakeCase, part: str) -> None
 
 @pytest.mark.parametrize("kind", CARDS)
 def test_answers_that_the_ledger_did_not_give_are_refused(make_case: MakeCase, kind: str) -> None:
-    """Even if the card was made to fit them."""
+    """Even if the card was changed to match them."""
     case = make_case(kind)
     table = released(case)
     given = table["answer"].to_pylist()
@@ -222,7 +222,7 @@ def test_odd_files_of_a_run_are_sentences(make_case: MakeCase) -> None:
 
 @pytest.mark.parametrize("kind", ["run", "vote"])
 def test_no_damage_makes_a_traceback(make_case: MakeCase, kind: str) -> None:
-    """Flipped, cut and repeated bytes of the answers: a sentence, or the same answers."""
+    """Flipped, removed and repeated bytes of the answers give one error, or the same answers."""
     case = make_case(kind)
     path = case.statement.with_name(case.content["answers"]["file"])
     whole, draw = path.read_bytes(), random.Random(5)

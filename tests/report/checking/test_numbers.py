@@ -1,4 +1,4 @@
-"""A card or a receipt that says anything but what its ledger says is refused."""
+"""A card or a receipt that disagrees with its ledger is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeCase = Callable[[str], Case]
 
 
 def put(value: Any, *keys: Any) -> Change:
-    """Replace one part; a function is given the old value."""
+    """Replace one part; a function gets the old value."""
 
     def change(content: dict[str, Any]) -> None:
         place: Any = content
@@ -231,7 +231,7 @@ def test_only_a_ledger_of_the_first_version_has_cards_without_repeated_rows(
 
 
 def test_a_later_card_does_not_pass_as_one_of_the_first_version(make_case: MakeCase) -> None:
-    """Its counts would not be compared then."""
+    """Otherwise its counts would not be checked."""
     case = make_case("run")
     case.change(lambda card: card["queries"].pop("repeated"))
     with pytest.raises(DataError, match=r"queries\.repeated"):
