@@ -29,7 +29,7 @@ from ballotine.ledger import Charge, Ledger, Spending, entries
 from ballotine.ledger.answers import encode_answer
 from ballotine.ledger.binding import Binding, reservation_digest
 from ballotine.ledger.entries import Anchor
-from ballotine.ledger.released import released_to
+from ballotine.ledger.payloads import released_to_json
 from ballotine.ledger.store import Query, Transaction
 from ballotine.ledger.writer import CHECKPOINT_INTERVAL
 from ballotine.privacy.guarantee import Budget
@@ -141,7 +141,7 @@ class Grown:
         tx.reserve([query])
         label = number % (CLASSES + 1) - 1
         answer, answers = encode_answer(label), np.array([label])
-        released = released_to(dict(MECHANISM.realised(answers, CLASSES)))
+        released = released_to_json(dict(MECHANISM.realised(answers, CLASSES)))
         digest = entries.digest_of([name + answer])
         facts = {"answered": int(label != ABSTAIN), "answers": digest, "realised": released}
         self._append(tx, "record", shared | facts)

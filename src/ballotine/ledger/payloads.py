@@ -78,6 +78,11 @@ def read_released(
     return votes, released
 
 
+def released_to_json(realised: Realised) -> list[list[Any]]:
+    """Released events as stored in the ledger: one count, or one per unit."""
+    return [[event.to_json(), count_to_json(times)] for event, times in realised.items()]
+
+
 def _realised_by_group(
     queries: Sequence[Query], answers: IntArray, charge: Charge, realise: Realise
 ) -> Any:
@@ -95,13 +100,9 @@ def _realised_by_group(
                 for event in dict.fromkeys(event for part in parts for event in part)
             }
         check_realised(realised, group_charge.events, votes)
-        stored[name] = {"released": _released_to_json(realised), "votes": count_to_json(votes)}
+        stored[name] = {"released": released_to_json(realised), "votes": count_to_json(votes)}
     same_for_all = charge.groups == (EVERYONE,) and not charge.takes_turns
     return stored[EVERYONE]["released"] if same_for_all else stored
-
-
-def _released_to_json(realised: Realised) -> list[list[Any]]:
-    return [[event.to_json(), count_to_json(times)] for event, times in realised.items()]
 
 
 def _turns(queries: Sequence[Query]) -> IntArray:
