@@ -327,7 +327,10 @@ def _opened(
             # Do not let the file's own schema call functions with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
-            store._version()  # first, so that a file that is not a ledger is left unchanged
+            # First, so that a file that is not a ledger is left unchanged; and in one transaction,
+            # because another process may be creating the ledger.
+            with store.reading():
+                pass
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
     except BaseException:
