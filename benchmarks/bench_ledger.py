@@ -29,9 +29,9 @@ from ballotine.ledger import Charge, Ledger, Spending, entries
 from ballotine.ledger.answers import encode_answer
 from ballotine.ledger.binding import Binding, reservation_digest
 from ballotine.ledger.entries import Anchor
-from ballotine.ledger.ledger import BETWEEN_CHECKPOINTS
-from ballotine.ledger.released import released_to
-from ballotine.ledger.store import Pen, Query
+from ballotine.ledger.payloads import released_to_json
+from ballotine.ledger.store import Query, Transaction
+from ballotine.ledger.writer import CHECKPOINT_INTERVAL
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import ABSTAIN
 from ballotine.voting import ConfidentGNMax
@@ -117,41 +117,41 @@ class Grown:
     def grow(self, length: int) -> None:
         number = 0
         while self._head.seq < length:
-            with self._ledger.store.writing() as pen:
+            with self._ledger.store.writing() as tx:
                 if not self._accounts:
-                    self._bind(pen)
+                    self._bind(tx)
                 for _ in range(BLOCK):
-                    self._answer(pen, number)
+                    self._answer(tx, number)
                     number += 1
         self._ledger.close()
 
-    def _bind(self, pen: Pen) -> None:
+    def _bind(self, tx: Transaction) -> None:
         for binding in self._bindings:
-            self._append(pen, "bind", binding.to_dict())
+            self._append(tx, "bind", binding.to_dict())
             self._accounts.append(self._head.seq)
 
-    def _answer(self, pen: Pen, number: int) -> None:
+    def _answer(self, tx: Transaction, number: int) -> None:
         name = hashlib.sha256(str(number).encode()).digest()
         turn, place = divmod(number, len(self._accounts))
         account = self._accounts[place]
         query = Query(name, self._head.seq + 1, account, turn)
         shared = {"account": account, "queries": 1, "run": "long"}
         ids = reservation_digest([(name, turn)], self._bindings[place].charge)
-        self._append(pen, "reserve", shared | {"ids": ids})
-        pen.reserve([query])
+        self._append(tx, "reserve", shared | {"ids": ids})
+        tx.reserve([query])
         label = number % (CLASSES + 1) - 1
         answer, answers = encode_answer(label), np.array([label])
-        released = released_to(dict(MECHANISM.realised(answers, CLASSES)))
+        released = released_to_json(dict(MECHANISM.realised(answers, CLASSES)))
         digest = entries.digest_of([name + answer])
         facts = {"answered": int(label != ABSTAIN), "answers": digest, "realised": released}
-        self._append(pen, "record", shared | facts)
-        pen.answer([(answer, query)], self._head.seq)
-        if self._head.seq // BETWEEN_CHECKPOINTS > (self._head.seq - 2) // BETWEEN_CHECKPOINTS:
-            self._append(pen, "checkpoint", self._spending.to_state())
+        self._append(tx, "record", shared | facts)
+        tx.answer([(answer, query)], self._head.seq)
+        if self._head.seq // CHECKPOINT_INTERVAL > (self._head.seq - 2) // CHECKPOINT_INTERVAL:
+            self._append(tx, "checkpoint", self._spending.to_state())
 
-    def _append(self, pen: Pen, kind: str, payload: dict[str, object]) -> None:
-        row = entries.following(self._head, kind, payload)
-        pen.append(row)
+    def _append(self, tx: Transaction, kind: str, payload: dict[str, object]) -> None:
+        row = entries.next_row(self._head, kind, payload)
+        tx.append(row)
         self._spending.apply(entries.read(row))
         self._head = Anchor(self._head.ledger, row[0], row[5])
 

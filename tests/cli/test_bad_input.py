@@ -1,4 +1,4 @@
-"""Damaged files, odd options and typos: one sentence, the documented code, nothing left behind."""
+"""Damaged files, odd options and typos: one message, the documented code, nothing left behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every command as a person would type it, with its exit code."""
+"""The commands and their exit codes."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_unexpected_errors_hide_their_details(
 
 
 def test_a_disk_that_takes_no_more_is_survived(table: Path) -> None:
-    """The kernel refuses to write files beyond a size: the page fails, nothing else is lost."""
+    """With a limit on file size the report cannot be written, but nothing else is lost."""
     code = (
         "import resource, signal, sys\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"

@@ -1,4 +1,4 @@
-"""The holder's key as a person would make it."""
+"""The commands for the holder's key."""
 
 from __future__ import annotations
 

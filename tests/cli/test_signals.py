@@ -1,4 +1,4 @@
-"""Real processes, real signals: one sentence, nobody left at work, and a run that goes on."""
+"""Real processes and signals: one message, no worker left, and a run that can be resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.cli.test_students import MARKED, with_student
 from tests.conftest import Command
 
 PATIENCE = 120.0
-"""Nothing here waits for a time; this is when a test gives up on a loaded machine."""
+"""A timeout for loaded machines; no test waits for a fixed time."""
 
 HELD = """
 import os, time
@@ -45,14 +45,14 @@ def until(met: Callable[[], bool], what: str) -> None:
 
 
 def size(path: Path) -> int:
-    """How large a file is; one that was there a moment ago is empty."""
+    """The size of a file; 0 if it has just been removed."""
     with suppress(FileNotFoundError):
         return path.stat().st_size
     return 0
 
 
 def at_work(pid: int) -> bool:
-    """Whether a process lives; one that only waits to be counted out does not."""
+    """Whether a process is alive; a zombie is not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
@@ -65,7 +65,7 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts the command line as a process of its own, and leaves none behind."""
+    """Starts the command line as a separate process, and cleans up."""
     if not Path("/proc/self/stat").exists():
         pytest.skip("needs /proc to see who is at work")
     started: list[subprocess.Popen[str]] = []
@@ -148,7 +148,7 @@ def test_a_run_ends_in_order_and_its_workers_with_it(
     complaint = ended(process)
     assert (process.returncode, complaint) == (
         code,
-        f"error: {words}; go on with: ballotine run --resume {held / 'out'}\n",
+        f"error: {words}; continue with: ballotine run --resume {held / 'out'}\n",
     )
     assert not any(map(at_work, at)), "workers are gone when the process is"
     (held / "hold").unlink()
@@ -199,7 +199,7 @@ def test_votes_end_in_order_and_the_ledger_is_whole(
 def test_sigterm_does_not_cut_a_students_training_short(
     table: Path, start: Start, ballotine: Command
 ) -> None:
-    """Ctrl-C means: these weights will do. SIGTERM means: later."""
+    """Ctrl-C accepts the current weights; SIGTERM leaves the rest for later."""
     (table / "marked.py").write_text(MARKED)
     with_student(table, "marked.Marked", "epochs = 1000000")
     process = start("run", "run.toml", "--quiet")

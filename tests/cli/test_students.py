@@ -1,4 +1,4 @@
-"""Students that are networks, from the command line: bars, Ctrl-C, and numbers that are none."""
+"""Neural students on the command line: progress bars, Ctrl-C, and losses that are not finite."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_ctrl_c_in_a_students_training_ends_the_run_well(table: Path) -> None:
     assert "TrainingInterrupted" not in complaint
     assert "warning: the student's training was interrupted after" in complaint
     assert "  labelled " in complaint, "losses stand under the bar"
-    assert "right on 120 labelled public rows" in said
+    assert "correct on 120 labelled public rows" in said
     out = table / "out"
     card = json.loads((out / "card.json").read_text())
     (training,) = card["student"]["training"]

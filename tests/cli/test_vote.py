@@ -80,7 +80,7 @@ def test_modes_and_groups(ballotine: Command, tmp_path: Path) -> None:
     paper = run(ballotine, *base, "--mode", "paper", "--epsilon", "2", "--ledger", "p.sqlite")
     assert paper["kind"] == "not releasable"
     shown = ballotine("ledger", "show", "p.sqlite")
-    assert "nothing holds" in shown.stdout
+    assert "nothing is guaranteed" in shown.stdout
     groups = ("--weights", "groups.csv", "--group-budgets", "old=1,young=2")
     by_group = run(ballotine, *base, *groups, "--ledger", "g.sqlite")
     assert {g["group"] if "group" in g else g["name"] for g in by_group["groups"]} == {  # type: ignore[attr-defined]

@@ -86,7 +86,7 @@ class Notes:
 def watch(notes: Notes) -> None:
     """Note what is asked, for what noise is drawn, and what the ledger hands out."""
     from ballotine.ledger import Ledger
-    from ballotine.ledger.reading import LedgerReader
+    from ballotine.ledger.reader import LedgerReader
     from ballotine.noise import QueryNoise
 
     record, lookup, begin = Ledger.record, LedgerReader.lookup, QueryNoise.__init__

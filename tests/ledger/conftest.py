@@ -1,4 +1,4 @@
-"""A small world around a ledger: queries with made-up names and voters with fixed tallies."""
+"""Fixtures for ledger tests: made-up queries, and voters with fixed tallies."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def labels(session: Session, keys: Sequence[bytes]) -> IntArray:
 
 
 def answer(ledger: Ledger, number: int, start: int = 0, mechanism: Mechanism = GNMAX) -> IntArray:
-    """Answers to so many queries."""
+    """Answers to this many queries."""
     return labels(opened(ledger, mechanism), queries(number, start))
 
 
 def names(session: Session, keys: Sequence[bytes]) -> list[bytes]:
-    """What the ledger calls these queries."""
+    """The ids of these queries in the ledger."""
     return session.rules.query_ids(keys, session.voters.identity)
 
 
@@ -95,7 +95,7 @@ def all_of(event: Event) -> Any:
 
 
 def edit(path: Path, *statements: str) -> None:
-    """What somebody with a database tool can do, triggers out of the way and back again."""
+    """Run SQL as somebody with a database tool could, with the triggers disabled meanwhile."""
     connection = sqlite3.connect(path)
     found = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
     triggers = connection.execute(found).fetchall()
@@ -110,7 +110,7 @@ def edit(path: Path, *statements: str) -> None:
 
 
 def fixed(number: int, epsilon: float = 50.0) -> Terms:
-    """Terms of a ledger for so many queries, asked by ``bound(..., rule="the rule")``."""
+    """Terms of a ledger for this many queries, asked by ``bound(..., rule="the rule")``."""
     budgets = ((EVERYONE, Budget(epsilon, 1e-5)),)
     return Terms(budgets, Mode.FIXED, number, plan="{}", mechanism="the rule")
 

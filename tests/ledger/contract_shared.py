@@ -1,4 +1,4 @@
-"""What a store must do that several processes may open at once."""
+"""The contract of stores that several processes may open at once."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class SharedContract(StoreContract):
     """For stores that several processes may open."""
 
     def test_what_was_written_outlives_its_writer(self, store: Store) -> None:
-        with store.writing() as pen:
-            reserved(pen, 1, 2)
-            pen.set_meta("salt", b"fact")
-            before = content(pen)
+        with store.writing() as tx:
+            reserved(tx, 1, 2)
+            tx.set_meta("salt", b"fact")
+            before = content(tx)
         store.close()
         again = self.new()
         with again.reading() as view:
@@ -32,17 +32,17 @@ class SharedContract(StoreContract):
         again.close()
 
     def test_a_killed_writer_leaves_whole_blocks(self, store: Store) -> None:
-        with store.writing() as pen:
-            appended(pen, "open")
+        with store.writing() as tx:
+            appended(tx, "open")
         store.close()
         told, tell = os.pipe()
         child = os.fork()
         if child == 0:
             own = self.new()
-            with own.writing() as pen:
-                appended(pen, "done")
-            with own.writing() as pen:
-                appended(pen, "half")
+            with own.writing() as tx:
+                appended(tx, "done")
+            with own.writing() as tx:
+                appended(tx, "half")
                 os.write(tell, b"!")
                 time.sleep(60)
             os._exit(0)
@@ -50,27 +50,27 @@ class SharedContract(StoreContract):
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         again = self.new()
-        with again.writing() as pen:
-            assert [row[1] for row in pen.rows()] == ["open", "done"]
-            appended(pen, "after")
+        with again.writing() as tx:
+            assert [row[1] for row in tx.rows()] == ["open", "done"]
+            appended(tx, "after")
         again.close()
 
     def test_there_is_one_writer_at_a_time(self, store: Store) -> None:
         other = self.new(wait=0.05)
-        with store.writing() as pen:
-            appended(pen)
+        with store.writing() as tx:
+            appended(tx)
             with pytest.raises(LedgerBusyError, match="another process"), other.writing():
                 pass
-        with other.writing() as pen:
-            assert len(list(pen.rows())) == 1
+        with other.writing() as tx:
+            assert len(list(tx.rows())) == 1
         other.close()
 
     def test_a_patient_writer_gets_its_turn(self, store: Store) -> None:
         entered = threading.Event()
 
         def hold() -> None:
-            with store.writing() as pen:
-                appended(pen, "first")
+            with store.writing() as tx:
+                appended(tx, "first")
                 entered.set()
                 time.sleep(0.3)
 
@@ -78,9 +78,9 @@ class SharedContract(StoreContract):
         holder.start()
         assert entered.wait(10)
         other = self.new(wait=30.0)
-        with other.writing() as pen:
-            appended(pen, "second")
-            assert [row[1] for row in pen.rows()] == ["first", "second"]
+        with other.writing() as tx:
+            appended(tx, "second")
+            assert [row[1] for row in tx.rows()] == ["first", "second"]
         holder.join()
         other.close()
 
@@ -95,27 +95,27 @@ class SharedContract(StoreContract):
             assert worker.exitcode == 0
         again = self.new()
         with again.reading() as view:
-            found = list(entries.chained(view.rows(), 0, entries.GENESIS))
+            found = list(entries.read_chain(view.rows(), 0, entries.GENESIS))
         assert len(found) == 100
         again.close()
 
     def _append_many(self, times: int) -> None:
         store = self.new(wait=60.0)
         for _ in range(times):
-            with store.writing() as pen:
-                appended(pen)
+            with store.writing() as tx:
+                appended(tx)
         store.close()
 
     def test_a_reading_block_is_one_snapshot(self, store: Store) -> None:
-        with store.writing() as pen:
-            (query,) = reserved(pen, 1)
+        with store.writing() as tx:
+            (query,) = reserved(tx, 1)
         other = self.new()
         with store.reading() as view:
             before, lazy = content(view), view.rows()
             next(iter(lazy))
-            with other.writing() as pen:
-                reserved(pen, 2)
-                pen.answer([(b"yes", query)], appended(pen, "record")[0])
+            with other.writing() as tx:
+                reserved(tx, 2)
+                tx.answer([(b"yes", query)], appended(tx, "record")[0])
             assert content(view) == before
             assert list(lazy) == []
             with store.reading() as inner:
@@ -125,11 +125,11 @@ class SharedContract(StoreContract):
         other.close()
 
     def test_readers_do_not_wait_for_a_writer(self, store: Store) -> None:
-        with store.writing() as pen:
-            appended(pen)
+        with store.writing() as tx:
+            appended(tx)
         other = self.new(wait=0.05)
-        with store.writing() as pen:
-            appended(pen)
+        with store.writing() as tx:
+            appended(tx)
             with other.reading() as view:  # whoever waited would give up, and say so
                 assert len(list(view.rows())) == 1
         other.close()

@@ -1,4 +1,4 @@
-"""Whose costs may be weighed against each other: those of one ensemble, rule and grouping."""
+"""Which costs may be compared teacher by teacher: those of one ensemble, rule and grouping."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ballotine.errors import LedgerMismatchError, LedgerTamperedError
 from ballotine.ledger import Binding, Ledger, pool_digest, verify
-from ballotine.ledger.binding import charge_from
+from ballotine.ledger.binding import charge_from_json
 from ballotine.privacy.events import Event
 from ballotine.privacy.guarantee import Budget
 from tests.ledger.conftest import bound, fixed, queries
@@ -31,7 +31,7 @@ def ask(ledger: Ledger, number: int, start: int, binding: Binding) -> int:
 @given(fits=st.lists(st.integers(1, 9), min_size=1, max_size=12))
 @settings(max_examples=25, deadline=None)
 def test_ensembles_that_take_turns_add_up(fits: list[int]) -> None:
-    """A slot is not a person: a record may sit on the busiest slot of every ensemble."""
+    """A record may belong to the busiest teacher of every ensemble."""
     ledger = Ledger.open(None, LOOSE)
     total = np.zeros_like(ORDERS)
     for fit, number in enumerate(fits):
@@ -47,7 +47,7 @@ def test_ensembles_that_take_turns_add_up(fits: list[int]) -> None:
 @given(asked=st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_size=30))
 @settings(max_examples=25, deadline=None)
 def test_the_filter_sees_the_cost_of_all_ensembles(asked: list[tuple[int, bool]]) -> None:
-    """What is remembered of tabs that did not change is what they cost, in any order of use."""
+    """Cached prices of unchanged tabs are what they cost, in any order of use."""
     ledger = Ledger.open(None, LOOSE)
     for place, (ensemble, same_groups) in enumerate(asked):
         groups = "g" if same_groups else f"g{ensemble % 2}"
@@ -72,7 +72,7 @@ def test_records_that_may_have_changed_groups_are_charged_the_dearest() -> None:
     before = ledger.spending().accounts["high"].cost(ORDERS)
     assert before == pytest.approx(cost({CHECK: 6, LIGHT: 6}))
     ask(ledger, 4, 100, bound(PLAIN, groups="records:other"))
-    heavy: Event = dict(PLAIN.shares)["low"].events[1]
+    heavy: Event = dict(PLAIN.by_group)["low"].events[1]
     for account in ledger.spending().accounts.values():
         assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 10, heavy: 10}))
     assert "stayed in its group" in ledger.spending().doubted
@@ -80,12 +80,12 @@ def test_records_that_may_have_changed_groups_are_charged_the_dearest() -> None:
 
 
 def test_where_nobody_told_the_groups_another_ensemble_is_charged_the_dearest() -> None:
-    """The ledger does not trust what it is not told."""
+    """Groups that are not stated are assumed to differ."""
     ledger = Ledger.open(None, LOOSE)
     for ensemble, start in (("one", 0), ("one", 100), ("two", 200)):
         assert not ledger.spending().doubted
         ask(ledger, 4, start, bound(PLAIN, ensemble=ensemble))
-    heavy: Event = dict(PLAIN.shares)["low"].events[1]
+    heavy: Event = dict(PLAIN.by_group)["low"].events[1]
     for account in ledger.spending().accounts.values():
         assert account.cost(ORDERS) == pytest.approx(cost({CHECK: 12, heavy: 12}))
     assert "stayed in its group" in ledger.spending().doubted
@@ -95,7 +95,7 @@ def test_where_nobody_told_the_groups_another_ensemble_is_charged_the_dearest() 
 @given(tight=st.floats(0.6, 3.0), first=st.integers(1, 30), second=st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
 def test_a_change_of_groups_never_passes_a_budget(tight: float, first: int, second: int) -> None:
-    """What was affordable before is charged anew at the dearest before more is granted."""
+    """Earlier queries are charged at the highest cost before more are granted."""
     ledger = Ledger.open(None, {"low": Budget(40.0, 1e-5), "high": Budget(tight, 1e-5)})
     ask(ledger, first, 0, bound(PLAIN, groups="records:one"))
     other = bound(PLAIN, groups="records:other")
@@ -133,7 +133,7 @@ def test_a_binding_survives_its_text() -> None:
             Binding.from_dict(broken)
     for broken in (None, {"low": {}}, {"low": {"events": [], "teachers": 1, "voters": 1}}, {}):
         with pytest.raises(LedgerTamperedError):
-            charge_from(broken)
+            charge_from_json(broken)
 
 
 @pytest.mark.parametrize("other", ["ensemble", "rule", "pool", "charge"])

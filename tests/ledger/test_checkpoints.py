@@ -1,4 +1,4 @@
-"""A long ledger: opened from its newest checkpoint, verified entry by entry in little memory."""
+"""Long ledgers are opened from the newest checkpoint, and verified entry by entry."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger import Ledger, Spending, entries, pool_digest, verify
-from ballotine.ledger.ledger import BETWEEN_CHECKPOINTS
 from ballotine.ledger.sqlite import SqliteStore
 from ballotine.ledger.store import Store
+from ballotine.ledger.writer import CHECKPOINT_INTERVAL
 from ballotine.noise import SeededNoise
 from ballotine.privacy.guarantee import Budget
 from ballotine.privacy.orders import DEFAULT_ORDERS
@@ -104,7 +104,7 @@ class SpyView:
 
 
 def replayed(ledger: Ledger) -> Iterator[tuple[entries.Entry, Spending]]:
-    """Every entry, and what those before it add up to, from the first one on."""
+    """Every entry, with the totals of those before it."""
     found = ledger.entries()
     spending = Spending.begin(next(found))
     for entry in found:
@@ -116,7 +116,7 @@ def test_opening_a_long_ledger_replays_its_end_alone(long: Path) -> None:
     spy = Spy(SqliteStore.read_only(long))
     ledger = Ledger(spy)  # type: ignore[arg-type]
     assert ledger.head().seq >= LENGTH
-    assert spy.read <= BETWEEN_CHECKPOINTS + 2
+    assert spy.read <= CHECKPOINT_INTERVAL + 2
     spy.read = 0
     ledger.spending()
     assert spy.read == 0, "and nothing is read twice"
@@ -130,7 +130,7 @@ def test_a_checkpoint_says_what_a_full_replay_says(long: Path) -> None:
             if entry.kind == "checkpoint":
                 assert entry.payload == json.loads(entries.canonical(spending.to_state()))
                 checked += 1
-        assert LENGTH // BETWEEN_CHECKPOINTS - 1 <= checked <= LENGTH // BETWEEN_CHECKPOINTS + 1
+        assert LENGTH // CHECKPOINT_INTERVAL - 1 <= checked <= LENGTH // CHECKPOINT_INTERVAL + 1
         assert len(list(ledger.checkpoints())) == checked
         opened_ = ledger.spending()
         assert opened_.to_state() == spending.to_state()
@@ -141,13 +141,13 @@ def test_a_checkpoint_says_what_a_full_replay_says(long: Path) -> None:
 def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    monkeypatch.setattr("ballotine.ledger.ledger.BETWEEN_CHECKPOINTS", 7)
+    monkeypatch.setattr("ballotine.ledger.writer.CHECKPOINT_INTERVAL", 7)
     budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
     with Ledger.open(path, budgets) as ledger:
         for part in range(40):
             grant = ledger.reserve(queries(2, 2 * part), bound(TURNS, groups=f"g{part > 30}"))
             if part % 5 == 0:
-                ledger.undrawn(grant)
+                ledger.mark_undrawn(grant)
                 ledger.void("broken")
             elif part % 3:
                 ledger.record(grant, np.array([1, -1]), lambda a, g: realise(a, g, TURNS))
@@ -172,7 +172,7 @@ def test_turns_groups_voids_and_refusals_survive_a_checkpoint(
 
 
 def facts(spending: Spending) -> dict[str, Any]:
-    """What anybody is told and every decision rests on, without a word from `to_state`."""
+    """Everything that is reported or decided upon, without using `to_state`."""
     return {
         "counts": [getattr(spending, name) for name in (*Spending.COUNTS, "pending")],
         "stated": stated(spending),
@@ -187,20 +187,20 @@ def facts(spending: Spending) -> dict[str, Any]:
 
 
 def gone_on(spending: Spending) -> Spending:
-    """The same from a checkpoint's text."""
+    """The same totals, restored from a checkpoint's text."""
     return Spending.from_state(json.loads(entries.canonical(spending.to_state())))
 
 
 @pytest.mark.parametrize("moved", [False, True], ids=["groups stay", "groups change"])
 def test_whoever_goes_on_from_a_checkpoint_knows_all_that_was_spent(moved: bool) -> None:
-    """Wherever it falls: after turns, pending queries, voids, a refusal, doubts."""
+    """Wherever it is: after turns, pending queries, voids, a refusal, regrouping."""
     budgets = {"low": Budget(5.0, 1e-5), "high": Budget(6.0, 1e-5)}
     ledger = Ledger.open(None, budgets)
     for part in range(12):
         groups = "others" if moved and part > 8 else "some"
         grant = ledger.reserve(queries(2, 2 * part), bound(TURNS, groups=groups))
         if part % 3 == 0:
-            ledger.undrawn(grant)
+            ledger.mark_undrawn(grant)
             ledger.void("broken")
         elif part % 3 == 1:
             ledger.record(grant, np.array([1, -1]), lambda a, g: realise(a, g, TURNS))
@@ -225,7 +225,7 @@ def test_a_publication_is_known_from_a_checkpoint() -> None:
 
 
 def rewritten(path: Path, seq: int, old: str, new: str) -> None:
-    """Edit an entry and make the chain after it fit again, as an attacker would."""
+    """Edit an entry and recompute the chain after it, as an attacker would."""
     connection = sqlite3.connect(path)
     rows = connection.execute("SELECT * FROM entries WHERE seq >= ? ORDER BY seq", (seq,))
     changes, previous = [], ""
@@ -278,7 +278,7 @@ def test_an_edited_checkpoint_is_found_though_the_chain_was_made_to_fit(
 
 
 def peak(act: Callable[[], object]) -> int:
-    """The most memory that is held at once meanwhile."""
+    """The peak memory use."""
     tracemalloc.start()
     act()
     most = tracemalloc.get_traced_memory()[1]

@@ -1,4 +1,4 @@
-"""The stop rule: planned from the budget, honest after a refusal, changed before use alone."""
+"""The stop rule: planned from the budget, true after a refusal, amendable only before use."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_an_early_query_of_another_kind_does_not_choose_the_order(first: Any) ->
 
 @pytest.mark.parametrize("seed", range(6))
 def test_after_a_refusal_the_ceiling_holds_whatever_the_answers_were(seed: int) -> None:
-    """What everything asked would cost depends on the answers, once they decide how many."""
+    """Once answers decide how many queries are asked, the worst case depends on them too."""
     ledger = Ledger.open(None, BUDGET)
     session = opened(ledger, CONFIDENT, noise=SeededNoise(seed))
     first = labels(session, queries(30))
@@ -157,7 +157,7 @@ def test_what_a_budget_refused_before_use_does_not_bind_the_next(path: Path) -> 
 )
 @settings(max_examples=60, deadline=None)
 def test_the_advice_of_a_refusal_works(event: Any, power: int, share: float) -> None:
-    """The budget it names pays for an answer, in the same ledger, at the first attempt."""
+    """The suggested budget pays for an answer in the same ledger, at the first attempt."""
     delta = 10.0**-power
     ledger = Ledger.open(None, Budget(1e-3 * share, delta))
     binding = bound(event)
@@ -175,7 +175,7 @@ def test_the_advice_on_a_used_ledger_does_not_promise_another_budget() -> None:
     answer(ledger, 400)
     text = str(ledger.refusal(opened(ledger).binding))
     assert "keeps its budget" in text
-    assert "takes another budget" not in text
+    assert "its budget can be changed" not in text
 
 
 def _found(path: Path, out: Any) -> None:

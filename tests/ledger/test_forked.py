@@ -1,4 +1,4 @@
-"""A process that was forked off has a copy of everything, and may not spend with it."""
+"""A forked process has a copy of the ledger, and must not spend from it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ print("parent", len(labels(session, queries(3, 10))), ledger.spending().recorded
 
 
 def forked(path: Path | None, *child: int) -> list[str]:
-    """What child and parent say; in a process of its own, which has no threads."""
+    """What child and parent print; in a separate process without threads."""
     text = SCRIPT.format(path=None if path is None else str(path), child=child)
     done = subprocess.run(
         [sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True

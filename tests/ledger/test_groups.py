@@ -1,4 +1,4 @@
-"""Budgets per group: who pays what, who stops whom, and teachers that take turns."""
+"""Budgets per group: what each group pays, which one stops answering, and taking turns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ORDERS = np.array([1.5, 4.0, 12.0])
 
 
 def realise(answers: IntArray, group: str, charge: Charge = PLAIN) -> Counter[Event]:
-    check, argmax = dict(charge.shares)[group].events
+    check, argmax = dict(charge.by_group)[group].events
     given = int(np.count_nonzero(answers != ABSTAIN))
     return Counter({check: len(answers)}) + Counter({argmax: given})
 
@@ -73,7 +73,7 @@ def test_the_first_group_to_run_out_stops_everyone() -> None:
         name: conversion.epsilon(
             np.array([account.order]),
             account.cost(np.array([account.order]))
-            + cost(dict.fromkeys(dict(PLAIN.shares)[name].events, 1), np.array([account.order])),
+            + cost(dict.fromkeys(dict(PLAIN.by_group)[name].events, 1), np.array([account.order])),
             1e-5,
         )[0]
         for name, account in accounts.items()
@@ -121,7 +121,7 @@ def test_with_turns_a_record_pays_for_its_own_teacher_only() -> None:
 
 def test_turns_afford_more_queries_and_never_too_many() -> None:
     small = {"low": Budget(40.0, 1e-5), "high": Budget(1.0, 1e-5)}
-    without = Charge((("low", TURNS.shares[0][1]), ("high", GroupCharge((CHECK, LIGHT)))))
+    without = Charge((("low", TURNS.by_group[0][1]), ("high", GroupCharge((CHECK, LIGHT)))))
     few = Ledger.open(None, small).spending().affordable(bound(without))
     ledger = Ledger.open(None, small)
     most = ledger.spending().affordable(bound(TURNS))
@@ -157,7 +157,7 @@ def test_a_query_charges_all_groups_and_nobody_else() -> None:
     for charge in (
         Charge.of((CHECK,)),
         Charge((("low", GroupCharge((CHECK,))),)),
-        Charge((*PLAIN.shares, ("other", GroupCharge((CHECK,))))),
+        Charge((*PLAIN.by_group, ("other", GroupCharge((CHECK,))))),
     ):
         with pytest.raises(ParameterError, match="the same groups"):
             ledger.reserve(queries(1), bound(charge))
@@ -180,7 +180,7 @@ def test_a_fixed_number_of_queries_is_never_exceeded() -> None:
     grant = ledger.reserve(queries(30), binding)
     assert (len(grant.ids), grant.refused) == (12, 18)
     assert ledger.reserve(queries(1, 90), binding).ids == []
-    assert "cannot grow" in str(ledger.refusal(binding))
+    assert "cannot be increased" in str(ledger.refusal(binding))
 
 
 def test_an_epsilon_is_published_once_and_paid_for() -> None:

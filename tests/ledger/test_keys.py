@@ -1,4 +1,4 @@
-"""The key of a ledger's groups: made once, the holder's alone, never in the ledger."""
+"""The key of a ledger's groups: created once, private to the holder, never in the ledger."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_a_key_that_others_may_read_is_refused(ledger: Ledger, own_home: Path) -
 
 
 def test_two_who_make_a_key_at_once_have_the_same(ledger: Ledger, path: Path) -> None:
-    """Whoever comes second takes what the first has made."""
+    """The second process uses the key that the first created."""
     children, ends = [], []
     go, start = os.pipe()
     for _ in range(8):

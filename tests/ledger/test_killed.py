@@ -1,4 +1,4 @@
-"""A process that labels is killed at random points; nothing spent may ever be lost."""
+"""An answering process is killed at random points; no spending may ever be lost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KILLS_PER_LEDGER = 10
 
 
 def label_everything(path: Path, seen: Path, mechanism: Mechanism, noise: NoiseSource) -> None:
-    """The child: answers the pool bit by bit and publishes what it was given."""
+    """The child process: answers the pool in pieces and prints the answers."""
     with Ledger.open(path, BUDGET) as ledger, seen.open("a") as published:
         session = opened(ledger, mechanism, noise=noise, chunk=2)
         for start in range(0, len(POOL), 15):
@@ -46,7 +46,7 @@ def in_child(*arguments: object) -> int:
 
 
 def published(seen: Path) -> dict[bytes, set[int]]:
-    """Every answer that ever left a child; a half-written last line never left."""
+    """Every answer that a child handed out, without a half-written last line."""
     answers: dict[bytes, set[int]] = {}
     for line in seen.read_text().splitlines():
         name, _, label = line.partition(" ")

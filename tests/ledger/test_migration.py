@@ -1,4 +1,4 @@
-"""Ledgers of version 0.1: read as they are, brought up to date, and doubted where they must be."""
+"""Ledgers of version 0.1: reading, migrating, and the worst case where they are incomplete."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def said(path: Path) -> dict[str, Any]:
 
 
 def everything(folder: Path) -> dict[str, str]:
-    """Every file but SQLite's scratch memory, which a reader of a -wal must make."""
+    """Every file except SQLite's -shm, which a reader of a -wal must create."""
     return {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
         for file in sorted(folder.iterdir())
@@ -179,7 +179,7 @@ def test_what_is_asked_after_a_doubt_is_charged_at_the_worst_too(old: Path) -> N
         before = ledger.spending().cost(DEFAULT_ORDERS)
         room = ledger.spending().affordable(more, 5)
         assert len(ledger.reserve(queries(5), more).ids) == room
-        events = [share.events for _, share in binding.charge.shares]
+        events = [share.events for _, share in binding.charge.by_group]
         each_costs = [sum(e.cost(DEFAULT_ORDERS) for e in group) for group in events]
         expected = before + room * np.max(each_costs, axis=0)
         assert ledger.spending().cost(DEFAULT_ORDERS) == pytest.approx(expected)
@@ -209,7 +209,7 @@ def test_what_version_0_1_left_pending_stays_charged_and_is_fenced(old: Path) ->
         assert ledger.pending(pending) == set(), "they are asked anew, and paid for anew"
         assert ledger.void("nothing was drawn, they say") == 0
         binding = spending.bindings[account]
-        (event,) = binding.charge.shares[0][1].events
+        (event,) = binding.charge.by_group[0][1].events
         late = tuple(Query(name, seq, account, 0) for name in pending)
         with pytest.raises(LedgerError, match="given up"):
             ledger.record(
@@ -231,7 +231,7 @@ def test_an_epsilon_that_version_0_1_published_is_not_the_guarantee_any_more(
     assert guarantee.epsilon > said(old)["statement"]["epsilon"]
     assert guarantee.kind is Kind.DATA_INDEPENDENT
     shown = ballotine("ledger", "show", old).stdout
-    assert f"holds: ε = {round_up(said(old)['guaranteed']):g}" in shown
+    assert f"guaranteed: ε = {round_up(said(old)['guaranteed']):g}" in shown
     assert f"{round_up(said(old)['statement']['epsilon']):g}" not in shown
 
 
@@ -245,7 +245,7 @@ def test_nobody_knows_whether_version_0_1_had_a_seed(old: Path) -> None:
 
 @each("strict", "rounds", "groups", "turns")
 def test_nobody_knows_whether_version_0_1_refused_a_query(old: Path) -> None:
-    """It would have decided how many were asked: a smaller ε than the ceiling rests on that."""
+    """An ε below the ceiling assumes that no query was refused."""
     with Ledger.existing(old) as ledger:
         guarantee = guarantee_of(ledger, SecureNoise())
         ceiling = ledger.terms.loosest.epsilon
@@ -295,7 +295,7 @@ def test_rounds_of_version_0_1_are_told_from_queries(old: Path) -> None:
 
 @each("unused")
 def test_a_reader_follows_version_0_1_while_it_writes(old: Path) -> None:
-    """What it plans for an unused ledger is no stop rule yet."""
+    """The order planned for an unused ledger is not its stop rule yet."""
     with Ledger.existing(old) as reader:
         assert reader.spending().accounts[EVERYONE].order == plan_order(BUDGET)
         (event,) = GNMax(20.0).events(3)
@@ -306,7 +306,7 @@ def test_a_reader_follows_version_0_1_while_it_writes(old: Path) -> None:
             "queries": 1,
             "run": "0.1",
         }
-        row = entries.following(reader.head(), "reserve", payload)
+        row = entries.next_row(reader.head(), "reserve", payload)
         connection = sqlite3.connect(old)
         connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
         connection.execute("INSERT INTO queries VALUES (?, 2, NULL, NULL, 0)", (queries(1)[0],))

@@ -1,4 +1,4 @@
-"""Readers change nothing, wait for nobody, and see one moment while others write."""
+"""Readers change nothing, never wait, and see one snapshot while others write."""
 
 from __future__ import annotations
 
@@ -144,11 +144,11 @@ def test_an_unfinished_ledger_on_read_only_media_is_refused_with_advice(tmp_path
     for file in OLD.glob("killed.sqlite*"):
         shutil.copy(file, tmp_path)
     ended = read_on_read_only_medium(tmp_path / "killed.sqlite")
-    assert "copy all of its files to a folder that you may write to" in ended.stderr
+    assert "copy all of them to a folder that you may write to" in ended.stderr
 
 
 def as_somebody_else(act: Callable[[], None]) -> None:
-    """Run this as a user whom permissions bind."""
+    """Run this as a user without root's permissions."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -185,7 +185,7 @@ def test_a_ledger_in_a_folder_of_others_can_be_read(used: Path) -> None:
 
 @contextmanager
 def stopped(act: Callable[[Callable[[], None]], None]) -> Iterator[None]:
-    """A process that is stopped in the middle of what it does."""
+    """A process that is stopped in the middle of a transaction."""
     told, tell = os.pipe()
     child = os.fork()
     if child == 0:
@@ -201,7 +201,7 @@ def stopped(act: Callable[[Callable[[], None]], None]) -> Iterator[None]:
 
 
 def test_readers_do_not_wait_for_a_stopped_writer(used: Path, ballotine: Command) -> None:
-    """It is never woken up: whoever waited for it would end with an error."""
+    """The stopped process never continues, so waiting for it would raise an error."""
 
     def write(stop: Callable[[], None]) -> None:
         ledger = Ledger.open(used, BUDGET)
@@ -229,7 +229,7 @@ def keep_writing(path: Path, done: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["reader", "writer"])
 def test_verify_sees_one_moment_while_others_write(path: Path, kind: str) -> None:
-    """It used to read entries and queries one after the other, and cried tampering."""
+    """A regression: entries and queries were read separately, which looked like tampering."""
     with Ledger.open(path, PLENTY) as ledger:  # long enough for somebody to write meanwhile
         labels(opened(ledger, GNMax(300.0), chunk=1), queries(500, 10**6))
     fork = multiprocessing.get_context("fork")

@@ -1,4 +1,4 @@
-"""What is planted in a ledger's file, or damaged in it, is found before it can do anything."""
+"""Foreign triggers and damage in a ledger's file are detected before they have any effect."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def used(path: Path) -> Path:
 def test_a_planted_schema_is_refused_at_once(
     used: Path, statements: tuple[str, ...], ballotine: Command
 ) -> None:
-    """By readers, by writers and by verify: nothing of it runs, and nothing is written."""
+    """Readers, writers and verify detect it: nothing of it runs, and nothing is written."""
     plant(used, *statements)
     before = used.read_bytes()
     for open_ in (
@@ -131,7 +131,7 @@ def test_a_file_that_is_no_ledger_is_refused_and_left_alone(path: Path) -> None:
 
 
 def found(path: Path) -> bool:
-    """Whether looking at a ledger finds that it is damaged."""
+    """Whether verifying a ledger detects damage."""
     try:
         with Ledger.existing(path) as ledger:
             verify(ledger)
@@ -178,7 +178,7 @@ def test_flipped_bits_are_found_or_mean_nothing(used: Path) -> None:
 
 
 def test_queries_out_of_order_are_found(used: Path) -> None:
-    """Every row is still there, yet looking one up by its name would miss it."""
+    """Every row is still there, but a lookup by id would miss it."""
     connection = sqlite3.connect(used)
     root = connection.execute(
         "SELECT rootpage FROM sqlite_schema WHERE name = 'reservations'"

@@ -61,7 +61,7 @@ def test_what_a_killed_session_may_have_drawn_is_seeded(path: Path) -> None:
 def test_a_checkpoint_keeps_it_and_older_checkpoints_say_nothing(
     monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    monkeypatch.setattr("ballotine.ledger.ledger.BETWEEN_CHECKPOINTS", 5)
+    monkeypatch.setattr("ballotine.ledger.writer.CHECKPOINT_INTERVAL", 5)
     with Ledger.open(path, BUDGET) as ledger:
         for part in range(4):
             labels(opened(ledger), queries(1, part))

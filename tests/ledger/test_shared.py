@@ -23,7 +23,7 @@ PATIENCE = 20.0
 
 
 class Meeting(SecureNoise):
-    """Noise that is drawn when everybody draws: after every reservation, before its record."""
+    """Noise that waits for the other processes, between reservation and record."""
 
     def __init__(self, barrier: Barrier) -> None:
         self._barrier = barrier
@@ -35,7 +35,7 @@ class Meeting(SecureNoise):
 
 
 def spend(path: Path, start: int, number: int, name: str, meeting: Barrier, out: Results) -> None:
-    """Answer queries one by one, meeting the others between every reservation and its record."""
+    """Answer queries one by one, in step with the others between reservation and record."""
     with Ledger.open(path, BUDGET) as ledger:
         session = opened(ledger, MECHANISM, noise=Meeting(meeting), run=name, chunk=1)
         keys = queries(number, start)

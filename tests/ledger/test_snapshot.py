@@ -1,4 +1,4 @@
-"""A card's numbers and its anchor speak of one moment, whoever writes meanwhile."""
+"""A card's numbers and its anchor come from one snapshot, whoever writes meanwhile."""
 
 from __future__ import annotations
 

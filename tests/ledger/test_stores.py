@@ -1,4 +1,4 @@
-"""Each store, held against the contract that all of them share."""
+"""The contract tests, for each store."""
 
 from __future__ import annotations
 
@@ -53,6 +53,6 @@ class TestSqliteMemory(StoreContract):
         assert image is not None
         with store.writing() as pen:
             reserved(pen, 3)
-        with SqliteStore.of_image(image).reading() as view:
+        with SqliteStore.from_image(image).reading() as view:
             assert content(view) == before
         assert store.path is None

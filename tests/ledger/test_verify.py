@@ -1,4 +1,4 @@
-"""Every way to change a ledger behind its back is found."""
+"""Verification detects every kind of tampering with a ledger."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ ODD = ("'text'", "CAST(x'80ff' AS TEXT)", "x'80ff'", "1.5", "-1", "99999999999",
 
 @pytest.mark.parametrize("table", COLUMNS)
 def test_a_value_of_another_kind_is_found(path: Path, table: str) -> None:
-    """SQLite takes any value in any column; what is odd is told, and never computed with."""
+    """SQLite accepts any value in any column; wrong types raise and are never used."""
     spend(path, 22)
     whole = path.read_bytes()
     for column, odd in itertools.product(COLUMNS[table], ODD):
@@ -100,7 +100,7 @@ ODD_IN_USE = {
 def test_nothing_is_answered_by_a_value_of_another_kind(path: Path, statement: str) -> None:
     spend(path, 8)
     edit(path, statement)
-    with pytest.raises(LedgerTamperedError, match="another kind"):
+    with pytest.raises(LedgerTamperedError, match="another type"):
         spend(path, 9)
 
 

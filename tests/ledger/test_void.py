@@ -1,4 +1,4 @@
-"""Reservations for which nothing was drawn: given up by an entry that fences them, or kept."""
+"""Undrawn reservations are fenced and given up; all others stay charged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def kinds(ledger: Ledger) -> list[str]:
     ids=["uint64", "one out of range", "below zero", "fractions", "a missing teacher"],
 )
 def test_ballots_that_cannot_be_counted_cost_nothing(spoil: object) -> None:
-    """They used to burn the whole budget: reserved first, looked at afterwards."""
+    """A regression: bad ballots used up the budget, because they were checked after reserving."""
     ledger = Ledger.open(None, BUDGET)
     cast = np.tile(np.arange(10) % 3, (60, 1))
     voters = CastBallots(b"file", spoil(cast))  # type: ignore[operator]
@@ -81,7 +81,7 @@ def test_unsigned_ballots_are_class_numbers_like_any_other() -> None:
 
 
 class FailsLater(FixedVoters):
-    """Votes once, and fails when the granted queries are to be counted again."""
+    """Votes once, and fails when the granted queries are tallied again."""
 
     def ballots(self, rows: Matrix) -> Tallies:
         if len(rows) < 64:
@@ -118,10 +118,10 @@ def test_a_session_that_fails_while_drawing_stays_charged() -> None:
 def test_undrawn_reservations_stay_charged_until_they_are_given_up(path: Path) -> None:
     with Ledger.open(path, BUDGET) as ledger:
         grant = ledger.reserve(queries(6), HERE)
-        ledger.undrawn(grant)
+        ledger.mark_undrawn(grant)
         assert ledger.spending().cost(ORDERS) == pytest.approx(6 * CHECK.cost(ORDERS))
         assert ledger.pending(queries(6)) == set()
-        ledger.undrawn(grant)
+        ledger.mark_undrawn(grant)
         assert kinds(ledger).count("undrawn") == 1
     with Ledger.open(path, BUDGET) as later:
         assert later.void("the file was broken") == 6
@@ -138,7 +138,7 @@ def test_undrawn_reservations_stay_charged_until_they_are_given_up(path: Path) -
 def test_asking_again_gives_up_what_was_not_drawn() -> None:
     ledger = Ledger.open(None, BUDGET)
     first = ledger.reserve(queries(6), HERE)
-    ledger.undrawn(first)
+    ledger.mark_undrawn(first)
     again = ledger.reserve(queries(4), HERE)
     assert again.ids == queries(4)
     assert [query.reserved for query in again.fresh] != [query.reserved for query in first.fresh]
@@ -151,12 +151,12 @@ def test_asking_again_gives_up_what_was_not_drawn() -> None:
 
 
 def test_an_answer_to_a_voided_reservation_is_refused(path: Path) -> None:
-    """Another session had taken the query over and drawn; what it drew never leaves."""
+    """Another session took over the query and drew noise; its answer is never handed out."""
     with Ledger.open(path, BUDGET) as one, Ledger.open(path, BUDGET) as two:
         first = one.reserve(queries(3), HERE)
         taken = two.reserve(queries(3), HERE)
         assert (taken.ids, taken.fresh) == (first.ids, ())
-        one.undrawn(first)
+        one.mark_undrawn(first)
         assert one.void("one has failed") == 3
         head = one.head()
         with pytest.raises(LedgerError, match="Ask again"):
@@ -175,12 +175,12 @@ def test_an_answer_that_came_first_stands_and_is_paid_for(path: Path) -> None:
     with Ledger.open(path, BUDGET) as one, Ledger.open(path, BUDGET) as two:
         first = one.reserve(queries(3), HERE)
         taken = two.reserve(queries(3), HERE)
-        one.undrawn(first)
+        one.mark_undrawn(first)
         two.record(taken, np.array([0, 1, 2]), all_of(CHECK))
         assert one.void("one has failed") == 0
         assert one.lookup(queries(3)) == dict(zip(queries(3), [0, 1, 2], strict=True))
         assert one.spending().cost(ORDERS) == pytest.approx(3 * CHECK.cost(ORDERS))
-        one.undrawn(first)
+        one.mark_undrawn(first)
         verify(one)
 
 
@@ -194,7 +194,7 @@ def test_what_a_killed_session_reserved_is_never_given_up(path: Path) -> None:
         assert ledger.void("it was killed") == 0
         taken = ledger.reserve(queries(6), HERE)
         assert [query.id for query in taken.fresh] == queries(2, 4)
-        ledger.undrawn(taken)  # says nothing about what the killed one drew
+        ledger.mark_undrawn(taken)  # says nothing about what the killed one drew
         assert ledger.void("in order") == 2
         assert ledger.spending().pending == 4
         assert ledger.spending().cost(ORDERS) == pytest.approx(4 * CHECK.cost(ORDERS))
@@ -215,7 +215,7 @@ def test_voided_turns_are_not_charged_and_the_others_are() -> None:
     for part, number in enumerate((3, 4, 1, 5, 2, 6)):
         grant = ledger.reserve(queries(number, 100 * part), binding)
         if part % 2:
-            ledger.undrawn(grant)
+            ledger.mark_undrawn(grant)
             assert ledger.void("broken") == number
             continue
         ledger.record(grant, np.arange(number) % 3 - 1, realise)
@@ -240,7 +240,7 @@ def test_voided_turns_are_not_charged_and_the_others_are() -> None:
 def test_fixed_queries_that_were_given_up_may_be_asked_again() -> None:
     ledger = Ledger.open(None, fixed(5))
     binding = bound((LIGHT,), pool=pool_digest(queries(5)))
-    ledger.undrawn(ledger.reserve(queries(5), binding))
+    ledger.mark_undrawn(ledger.reserve(queries(5), binding))
     ledger.void("the file was broken")
     grant = ledger.reserve(queries(5), binding)
     assert (grant.ids, grant.refused) == (queries(5), 0)
@@ -252,7 +252,7 @@ def test_fixed_queries_that_were_given_up_may_be_asked_again() -> None:
 
 def test_the_holder_voids_by_a_command_that_wants_a_reason(path: Path, ballotine: Command) -> None:
     with Ledger.open(path, BUDGET) as ledger:
-        ledger.undrawn(ledger.reserve(queries(6), HERE))
+        ledger.mark_undrawn(ledger.reserve(queries(6), HERE))
         ledger.reserve(queries(2, 10), HERE)
     assert ballotine("ledger", "void", path).returncode == 2
     ended = ballotine("ledger", "void", path, "--why", "the file was broken")
@@ -269,7 +269,7 @@ def test_a_budget_that_was_given_back_answers_again(path: Path) -> None:
         most = ledger.spending().affordable(session.binding)
         grant = ledger.reserve(names(session, queries(most)), session.binding)
         assert np.all(labels(session, queries(5, 9000)) == UNASKED)
-        ledger.undrawn(grant)
+        ledger.mark_undrawn(grant)
         ledger.void("the file was broken")
         given = labels(session, queries(most + 5))
         assert np.count_nonzero(given != UNASKED) == most

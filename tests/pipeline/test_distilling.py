@@ -171,7 +171,7 @@ def test_an_interrupted_student_is_released_and_the_card_says_so(tmp_path: Path)
     assert training["epochs"] == 2
     (warning,) = (text for text in card["warnings"] if "interrupted" in text)
     assert "after 2 epochs" in warning
-    assert "interrupted before its time" in folder.card_text.read_text()
+    assert "interrupted early" in folder.card_text.read_text()
     assert "interrupted after 2 epochs" in folder.log.read_text()
     test = result.dataset.X_test
     assert test is not None
@@ -265,7 +265,7 @@ def test_a_network_for_each_label_is_counted_by_labels(tmp_path: Path) -> None:
     assert "losses" not in draw(card)
     number = sum(len(model.removed_) for model in models)
     text = result.folder.card_text.read_text()
-    assert "Each of 2 labels has a network of its own." in text
+    assert "Each of 2 labels has its own network." in text
     assert f"were left out in the end: {number}." in text
 
 

@@ -226,7 +226,7 @@ def test_the_warning_of_an_experiment_is_on_its_card(people: Path) -> None:
 def test_the_command_line_says_which_group_ended_it(people: Path, ballotine: Any) -> None:
     ended = ballotine("run", "run.toml")
     assert ended.returncode == 0, ended.stderr
-    assert "ended the answering" in ended.stdout
+    assert "which ended answering" in ended.stdout
     assert "go together" in ended.stderr
     card = json.loads((people / "out" / "card.json").read_text())
     assert card["run"]["name"] == "table"

@@ -368,7 +368,7 @@ def test_a_paper_run_carries_a_red_banner(blobs: Path, ballotine: Any) -> None:
     (blobs / "run.toml").write_text(text)
     ended = ballotine("run", "run.toml")
     assert ended.returncode == 0, ended.stderr
-    assert "neither the answers nor the student may leave" in ended.stdout
+    assert "release neither the answers nor the student" in ended.stdout
     card = json.loads((blobs / "out" / "card.json").read_text())
     assert card["guarantee"]["kind"] == "not releasable"
     page = (blobs / "out" / "report.html").read_text()

@@ -251,7 +251,9 @@ def test_a_run_on_embedded_digits_with_traits(tmp_path: Path, ballotine: Any) ->
     (tmp_path / "run.toml").write_text(text)
     ended = ballotine("run", "run.toml")
     assert ended.returncode == 0, ended.stderr
-    assert "of the labels right on 200 labelled rows taken out of the private file" in ended.stdout
+    assert (
+        "of the labels correct on 200 labelled rows taken out of the private file" in ended.stdout
+    )
     card = json.loads((tmp_path / "out" / "card.json").read_text())
     assert card["mechanism"] == {"mechanism": "powerset", "sigma": 5.0, "tau": 3}
     assert card["evaluation"]["acc"] > 0.7

@@ -1,4 +1,4 @@
-"""A whole card to start from, and the names strangers send."""
+"""A complete card to start from, and hostile names."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def hostile_card(make_card: MakeCard) -> dict[str, Any]:
 
 
 def group(name: str, budget: float, **parts: Any) -> dict[str, Any]:
-    """One group of individual budgets, as a card holds it."""
+    """One group of individual budgets, as in a card."""
     return {
         "name": name, "records": 300, "budget": budget, "epsilon": budget, "charged": 0.9 * budget,
         "teachers": 20, "weight": 1.25, "copies": 1, "voters": 20, "ended": False,
@@ -145,7 +145,7 @@ def group(name: str, budget: float, **parts: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def grouped_card(make_card: MakeCard) -> dict[str, Any]:
-    """Three groups with budgets of their own, and one that needs none."""
+    """Three groups with their own budgets, and one without privacy."""
     found = [group("adults", 3.0), group("children", 1.0, ended=True), group("staff", 2.0)]
     card = make_card(
         individual={
@@ -173,7 +173,7 @@ def grouped_card(make_card: MakeCard) -> dict[str, Any]:
 
 @pytest.fixture
 def label_card(make_card: MakeCard) -> dict[str, Any]:
-    """Answers and a student of three labels."""
+    """A card of a run with three labels."""
     card = make_card()
     card["answers"] = {
         "file": "answers.parquet",
@@ -198,7 +198,7 @@ def label_card(make_card: MakeCard) -> dict[str, Any]:
 
 @pytest.fixture
 def paper_card(make_card: MakeCard) -> dict[str, Any]:
-    """A run that stopped as papers do."""
+    """A card of a run in paper mode."""
     card = make_card(run={"name": "x", "experiment": True, "seeded": True}, accounted_epsilon=9.5)
     card["guarantee"] |= {"kind": "not releasable", "mode": "paper", "epsilon": 3.0, "seeded": True}
     return card
@@ -206,7 +206,7 @@ def paper_card(make_card: MakeCard) -> dict[str, Any]:
 
 @pytest.fixture
 def sanitised_card(make_card: MakeCard) -> dict[str, Any]:
-    """A fixed number of queries, its ε published."""
+    """A card of a run in fixed mode, with a published ε."""
     card = make_card(published={"failure": 1e-6, "order": 7.0}, accounted_epsilon=4.9)
     card["guarantee"] |= {
         "kind": "sanitised",

@@ -1,4 +1,4 @@
-"""One count of queries on every page: that of the ledger. Repeated public rows are told apart."""
+"""Query counts agree with the ledger everywhere, and repeated public rows are counted apart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ballotine.ledger import Ledger
 from ballotine.pipeline.counting import Counts, first_places
-from ballotine.report.words import repeated
+from ballotine.report.formatting import repeated
 from ballotine.types import ABSTAIN
 from ballotine.voting import UNASKED, Answers
 from tests.conftest import Command
@@ -23,7 +23,7 @@ from tests.conftest import Command
 
 @pytest.fixture
 def repeating(table: Path) -> Path:
-    """The public table has 150 rows, and 9 more that stand in it already."""
+    """The public table has 150 rows, and 9 more that repeat them."""
     rows = (table / "public.csv").read_text().splitlines()
     again = [rows[1], rows[1], *rows[1:8]]
     (table / "public.csv").write_text("\n".join([*rows[:70], *again, *rows[70:]]) + "\n")
@@ -76,7 +76,7 @@ def test_every_page_tells_the_ledgers_count(ballotine: Command, repeating: Path)
     assert queries["repeated"] == 9
     for shown in (page, card_text):
         assert repeated(9) in shown
-    assert "9 repeat an asked one" in ran.stdout
+    assert "9 repeated" in ran.stdout
 
 
 def test_the_answers_tell_which_rows_repeat(ballotine: Command, repeating: Path) -> None:
@@ -108,7 +108,7 @@ def test_repetitions_in_words(count: int, start: str) -> None:
 def test_rows_add_up_and_queries_are_different_rows(
     rows: list[int], asked: int, beyond: int
 ) -> None:
-    """By sets of rows, written apart from the code: a row's answer follows from the row."""
+    """An independent count with sets of rows: equal rows have equal answers."""
     by_row = {row: (UNASKED if row >= asked else ABSTAIN if row % 2 else row) for row in range(7)}
     answers = Answers(np.array([by_row[row] for row in rows], dtype=np.int64), np.arange(7))
     first = first_places([bytes([row]) for row in rows])

@@ -21,7 +21,7 @@ VOID = {"meta", "br"}
 
 
 class Page(HTMLParser):
-    """What a browser would make of the page: elements, attributes, texts, scripts."""
+    """The parsed page: elements, attributes, texts, scripts."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)

@@ -13,7 +13,8 @@ from ballotine.report.figures import MOST_LINES, draw, group_cost, label_answers
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
 from ballotine.report.promise import promise, warnings_of
-from ballotine.report.view import check, view
+from ballotine.report.validation import validate_card
+from ballotine.report.view import view
 from tests.report.conftest import HOSTILE, group
 from tests.report.test_html import Page, assert_only_our_own
 from tests.report.test_markdown import tables, tokens
@@ -24,9 +25,9 @@ def test_groups_are_told_one_by_one(grouped_card: dict[str, Any]) -> None:
     assert_only_our_own(page)
     for fact in ("adults", "children", "20.09", "2.72", "7.39", "volunteers", "no privacy"):
         assert fact in page.text
-    assert "the budget of the group children allows no other query" in page.text
+    assert "the budget of group children allows no further query" in page.text
     assert "Changing any one protected record, even one of the least protected" in page.text
-    assert "a vote weighs" in page.text
+    assert "weight of a vote" in page.text
     assert "copies of a record" not in page.text
     assert "ε of staff" in page.text
     (_, promised, _) = tables(render_markdown(grouped_card))
@@ -48,14 +49,14 @@ def test_each_method_shows_what_it_does(
     grouped_card["individual"]["method"] = method
     text = Page(render_html(grouped_card)).text
     assert head in text
-    assert "a vote weighs" not in text
+    assert "weight of a vote" not in text
 
 
 def test_several_groups_end_it_together(grouped_card: dict[str, Any]) -> None:
     for each in grouped_card["individual"]["groups"]:
         each["ended"] = each["name"] != "adults"
     ended = view(grouped_card)["groups"]["ended"]
-    assert "the budgets of the groups children, staff allow no other query" in ended
+    assert "the budgets of groups children, staff allow no further query" in ended
     for each in grouped_card["individual"]["groups"]:
         each["ended"] = False
     assert view(grouped_card)["groups"]["ended"] == ""
@@ -122,8 +123,8 @@ def test_paper_mode_promises_nothing(paper_card: dict[str, Any]) -> None:
 
 def test_paper_mode_is_never_a_real_run(paper_card: dict[str, Any]) -> None:
     paper_card["run"]["experiment"] = False
-    with pytest.raises(DataError, match="is an experiment, and must say so"):
-        check(paper_card)
+    with pytest.raises(DataError, match="must be declared an experiment"):
+        validate_card(paper_card)
 
 
 def test_a_published_epsilon_is_about_this_data_set_and_makes_no_group_statement(
@@ -162,31 +163,31 @@ def test_a_card_of_version_0_1_says_how_sure_it_is(sanitised_card: dict[str, Any
 def test_a_published_epsilon_may_be_below_the_charge_but_not_above_the_ceiling(
     sanitised_card: dict[str, Any],
 ) -> None:
-    check(sanitised_card)
+    validate_card(sanitised_card)
     beyond = copy.deepcopy(sanitised_card) | {"accounted_epsilon": 4.91}
     with pytest.raises(DataError, match="charged"):
-        check(beyond)
+        validate_card(beyond)
     honest = copy.deepcopy(sanitised_card)
     honest["guarantee"]["kind"] = "data-independent"
     with pytest.raises(DataError, match="charged"):
-        check(honest)
+        validate_card(honest)
 
 
 @pytest.mark.parametrize("part", ["individual", "published"])
 def test_new_parts_must_be_whole(make_card: Any, part: str) -> None:
     with pytest.raises(DataError, match=part):
-        check(make_card(**{part: {}}))
+        validate_card(make_card(**{part: {}}))
 
 
 def test_answers_are_by_class_or_by_label(make_card: Any) -> None:
     card = make_card()
     del card["answers"]["by_class"]
     with pytest.raises(DataError, match="answers"):
-        check(card)
+        validate_card(card)
     card = make_card()
     del card["evaluation"]["per_class"]
     with pytest.raises(DataError, match="evaluation"):
-        check(card)
+        validate_card(card)
 
 
 def test_hostile_names_of_groups_and_labels(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
+from ballotine.report.formatting import tidy
 from ballotine.report.markdown import code, literal, render_markdown
-from ballotine.report.words import tidy
 
 PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
 MARKS = st.sampled_from(list("|`*_[]()<>&#~\\!$@{}+-=.:/ \n\t\x1b\u202e0aé"))

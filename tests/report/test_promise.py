@@ -11,7 +11,7 @@ from ballotine.report.promise import MEANING, guess, likelihood_factor, promise,
 
 
 def worst_pair_accuracy(epsilon: float, delta: float) -> float:
-    """The best guess between the two laws that spend (ε, δ) to the full, cell by cell."""
+    """The best guess between the two distributions for which (ε, δ) is tight."""
     share = 1 / (1 + math.exp(epsilon))
     here = [delta, (1 - delta) * (1 - share), (1 - delta) * share, 0.0]
     there = here[::-1]

@@ -1,4 +1,4 @@
-"""The training of a student on the card, the page and the card for people."""
+"""The training of a student in card.json, report.html and card.md."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def test_networks_by_label_have_no_chart(make_card: Any, hostile_names: list[str
     card = trained(make_card(), *parts)
     assert "losses" not in draw(card)
     page = render_html(card)
-    assert f"Each of {len(parts)} labels has a network of its own." in page
-    assert "was interrupted before its time" in page
+    assert f"Each of {len(parts)} labels has its own network." in page
+    assert "was interrupted early" in page
     assert "<script>alert" not in page
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from ballotine.errors import DataError
-from ballotine.report.view import check, sentence, view
+from ballotine.report.validation import validate_card
+from ballotine.report.view import sentence, view
 
 PARTS = ["guarantee", "queries", "student", "history", "evaluation", "warnings", "answers"]
 
@@ -16,18 +17,18 @@ def test_a_missing_part_is_named(make_card: Any, part: str) -> None:
     card = make_card()
     del card[part]
     with pytest.raises(DataError, match=part):
-        check(card)
+        validate_card(card)
 
 
 @pytest.mark.parametrize("part", ["guarantee", "queries", "student", "evaluation", "ledger"])
 def test_an_emptied_part_is_named(make_card: Any, part: str) -> None:
     with pytest.raises(DataError, match=part):
-        check(make_card(**{part: {}}))
+        validate_card(make_card(**{part: {}}))
 
 
 def test_another_format_is_refused(make_card: Any) -> None:
     with pytest.raises(DataError, match="format"):
-        check(make_card(format=2))
+        validate_card(make_card(format=2))
 
 
 @pytest.mark.parametrize("epsilon", [math.nan, math.inf, -1.0])
@@ -37,7 +38,7 @@ def test_no_epsilon_that_is_no_promise(make_card: Any, epsilon: float) -> None:
         target = card["guarantee"] if place == "guarantee" else card["guarantee"]["budget"]
         target["epsilon"] = epsilon
         with pytest.raises(DataError, match="ε"):
-            check(card)
+            validate_card(card)
 
 
 @pytest.mark.parametrize("delta", [0.0, 1.0, math.nan])
@@ -45,13 +46,13 @@ def test_no_delta_outside_its_domain(make_card: Any, delta: float) -> None:
     card = make_card()
     card["guarantee"]["delta"] = delta
     with pytest.raises(DataError, match="δ"):
-        check(card)
+        validate_card(card)
 
 
 @pytest.mark.parametrize("accounted", [2.346, math.nan, -0.1])
 def test_the_charge_may_not_exceed_the_promise(make_card: Any, accounted: float) -> None:
     with pytest.raises(DataError, match="charged"):
-        check(make_card(accounted_epsilon=accounted))
+        validate_card(make_card(accounted_epsilon=accounted))
 
 
 def test_a_private_epsilon_is_never_shown(make_card: Any) -> None:

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ballotine.ledger import Grant, Ledger
-from ballotine.ledger import ledger as book
+from ballotine.ledger import Grant, Ledger, writer
 from ballotine.ledger.answers import as_answers
 from ballotine.noise import SecureNoise
 from ballotine.privacy.smooth import planning
@@ -235,7 +234,7 @@ def watching(seed: int) -> Iterator[Watch]:
         put(Ledger, "reserve", reserve)
         put(Ledger, "record", record)
         put(Ledger, "publish", publish)
-        put(book, "BETWEEN_CHECKPOINTS", OFTEN)
+        put(writer, "CHECKPOINT_INTERVAL", OFTEN)
         for kind in (GNMax, ConfidentGNMax, LNMax, LabelVoting, PowersetVoting):
             put(kind, "release", _drawing(kind.release, watch))
         put(Ensemble, "ballots", _voting(Ensemble.ballots, watch))

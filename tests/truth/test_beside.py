@@ -119,7 +119,7 @@ def test_private_rounds_and_votes_add_up(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(
         PrivateRounds,
         "_released",
-        lambda own, answers, _: Counter({own.binding().charge.shares[0][1].events[0]: 1}),
+        lambda own, answers, _: Counter({own.binding().charge.by_group[0][1].events[0]: 1}),
     )
     printed, true = with_rounds(tmp_path / "cheaper.sqlite")
     assert true > printed, "the harness can fail"

@@ -1,4 +1,4 @@
-"""The commands, put together; errors become one sentence and an exit code."""
+"""The command line: its commands, and how errors become one message and an exit code."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ballotine.cli import (
     vote,
 )
 from ballotine.cli.console import complain
-from ballotine.cli.ending import Commands, ending_in_order
 from ballotine.cli.mechanism_options import MechanismCommand, PlanCommand
 from ballotine.cli.plugins import with_installed_commands
+from ballotine.cli.signals import Commands, ending_on_signals
 from ballotine.errors import BallotineError
 from ballotine.version import __version__
 
@@ -35,20 +35,20 @@ EXIT_UNEXPECTED = 70
 EXIT_DISK = 6
 
 EPILOG = """
-Exit codes: 0 done · 1 a claimed bound failed verification or an audit · 2 wrong command,
-parameter, run file or key · 3 data cannot be used · 4 budget does not allow it · 5 ledger busy,
-damaged or edited, or a card it does not bear out · 6 run folder, file or disk · 70 unexpected
-error · 129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM: nothing that was paid for is lost, no
-process is left behind, and a run goes on with --resume.
+Exit codes: 0 success · 1 a claimed bound failed verification or an audit · 2 invalid command,
+parameter, run file or key · 3 unusable data · 4 insufficient budget · 5 ledger locked, damaged or
+edited, or a card that disagrees with it · 6 run folder, file or disk · 70 unexpected error ·
+129, 130, 143 ended by SIGHUP, Ctrl-C, SIGTERM: nothing that was paid for is lost, no process is
+left running, and a run can be continued with --resume.
 """
 
 app = typer.Typer(
     name="ballotine",
     cls=Commands,
     help=(
-        "Train on data you may not share, and release a model with a privacy guarantee "
-        "that is true.\n\nTeachers learn on private records, vote behind closed doors, and "
-        "only noisy answers leave, each paid for in a ledger; a student learns from those. "
+        "Train on data you may not share, and release a model with a proven privacy "
+        "guarantee.\n\nTeachers are trained on private records and vote on public rows. Only "
+        "noisy answers are released, each charged to a ledger, and a student is trained on them. "
         "Start with: ballotine run"
     ),
     epilog=EPILOG,
@@ -72,7 +72,7 @@ def root(
         typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Shared options; the commands do the work."""
+    """Options that come before a command."""
 
 
 app.command("run", help=run.HELP)(run.run)
@@ -90,20 +90,20 @@ app.add_typer(data.app, name="data")
 
 def main() -> NoReturn:
     """Run the command line and end the process with a documented exit code."""
-    _write_whatever_the_encoding()
-    with ending_in_order():
+    _escape_unencodable_output()
+    with ending_on_signals():
         _call()
 
 
-def _write_whatever_the_encoding() -> None:
-    """A terminal or pipe without a letter such as ε gets its number: the work is paid for."""
+def _escape_unencodable_output() -> None:
+    """Escape characters that the output cannot encode (such as ε) instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _call() -> NoReturn:
-    """Run the command; every error becomes one sentence and its exit code."""
+    """Run the command; every error becomes one message and its exit code."""
     try:
         with_installed_commands(app)(prog_name="ballotine")
     except BallotineError as problem:
@@ -111,7 +111,9 @@ def _call() -> NoReturn:
         sys.exit(problem.exit_code)
     except OSError as problem:
         if problem.errno == errno.ENOSPC:
-            complain("the disk is full; free some space and resume, nothing paid for is lost")
+            complain(
+                "the disk is full: free some space and resume; nothing that was paid for is lost"
+            )
             sys.exit(EXIT_DISK)
         if problem.strerror and isinstance(problem.filename, str):
             complain(f"{problem.filename} cannot be used: {problem.strerror}")
@@ -123,7 +125,7 @@ def _call() -> NoReturn:
 
 
 def _unexpected(problem: Exception) -> NoReturn:
-    """A bug of ours: its message may hold private values, so it is shown on demand only."""
+    """Report a bug; its message may contain private values, so it is shown only on request."""
     if os.environ.get("BALLOTINE_DEBUG"):
         traceback.print_exception(problem)
     else:

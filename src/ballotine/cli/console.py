@@ -1,4 +1,4 @@
-"""What people see: a console, progress bars, and text that cannot drive the terminal."""
+"""Console output: messages, progress bars, and text without terminal escapes."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ from ballotine.text import printable
 console = Console()
 errors = Console(stderr=True)
 LONGEST_MESSAGE = 2000
-LONGEST_TOLD = 200
+LONGEST_NOTE = 200
 
 
 def plain(value: object, style: str = "", longest: int = 60) -> Text:
-    """Text from outside: no markup, no escape sequences, no end of line."""
+    """Untrusted text: without markup, escape sequences or line breaks."""
     return Text(printable(value, longest), style=style)
 
 
 def complain(message: str) -> None:
-    """One error, on standard error."""
+    """Print an error message to standard error."""
     line = Text("error: ", style="bold red") + plain(message, longest=LONGEST_MESSAGE)
     errors.print(line, soft_wrap=True)
 
 
 def warn(message: str) -> None:
-    """One warning, on standard error."""
+    """Print a warning to standard error."""
     line = Text("warning: ", style="bold yellow") + plain(message, longest=LONGEST_MESSAGE)
     errors.print(line, soft_wrap=True)
 
 
 class RateColumn(ProgressColumn):
-    """How many steps are done in a second, or in a minute when they are slow."""
+    """Steps per second, or per minute if they are slow."""
 
     def render(self, task: Task) -> Text:
-        """The rate, once there is one."""
+        """The rate; empty until it is known."""
         speed = task.finished_speed or task.speed
         if not speed:
             return Text("")
@@ -58,23 +58,23 @@ class RateColumn(ProgressColumn):
         return Text(rate, style="progress.data.speed")
 
 
-class ToldBars(Bars):
-    """Bars, and under the last of them what its stage has to tell, on one line."""
+class BarsWithNote(Bars):
+    """Progress bars, with a one-line note of the current stage below them."""
 
-    told = Text()
+    note = Text()
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """The bars; a line of its own leaves them their room on a narrow terminal."""
+        """The bars and the note; on its own line it fits on a narrow terminal too."""
         yield from super().get_renderables()
-        if self.told:
-            yield Padding(Text.assemble(self.told, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2))
+        if self.note:
+            yield Padding(Text.assemble(self.note, no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2))
 
 
 class RichProgress:
-    """One bar per stage, with its rate, time used, time left, and what it has to tell."""
+    """One bar per stage, with its rate, elapsed and remaining time, and a note."""
 
     def __init__(self) -> None:
-        self._bars = ToldBars(
+        self._bars = BarsWithNote(
             SpinnerColumn(finished_text="✓"),
             TextColumn("{task.description:<10}"),
             BarColumn(),
@@ -98,10 +98,10 @@ class RichProgress:
         self.tell("")
         task = self._bars.add_task(name, total=total)
         yield lambda steps: self._bars.advance(task, steps)
-        # A budget may end before the pool does: the stage is over all the same.
+        # The budget may end before the pool does: show the stage as finished.
         done = self._bars.tasks[task].completed
         self._bars.update(task, total=max(done, 1), completed=max(done, 1))
 
     def tell(self, text: str) -> None:
-        """Show a few words under the latest bar."""
-        self._bars.told = plain(text, "dim", longest=LONGEST_TOLD)
+        """Show a note below the bars."""
+        self._bars.note = plain(text, "dim", longest=LONGEST_NOTE)

@@ -14,12 +14,12 @@ app = typer.Typer(
     help=(
         "Named data sets for experiments. digits and breast_cancer ship with scikit-learn; the "
         "others come from a folder (--folder or BALLOTINE_DATA), OpenML or a package registry, "
-        "and are compared with known checksums."
+        "and are checked against known checksums."
     ),
     no_args_is_help=True,
 )
 Folder = Annotated[
-    Path | None, typer.Option(help="Folder that holds the files.", envvar="BALLOTINE_DATA")
+    Path | None, typer.Option(help="Folder with the files.", envvar="BALLOTINE_DATA")
 ]
 
 
@@ -28,7 +28,7 @@ def list_sets(
     folder: Folder = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the named sets and where each would come from."""
+    """List the named data sets and where each would come from."""
     from rich.table import Table
 
     from ballotine.data.named.sets import listing
@@ -51,7 +51,7 @@ def get(
     folder: Folder = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Fetch a named set, check it, and optionally write it as an .npz file."""
+    """Fetch a named data set, check it, and optionally write it to an .npz file."""
     from ballotine.data.named.sets import export
     from ballotine.data.named.sets import get as fetch
 
@@ -77,9 +77,9 @@ def shares(
     folder: Annotated[Path, typer.Argument(help="The run's folder.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Draw which classes each teacher of a run has. Private: for the holder's eyes only.
+    """Plot which classes each teacher of a run has. Private: for the holder only.
 
-    The picture goes to the private part of the run's folder. Nothing is spent.
+    The plot is written to the private part of the run's folder. Nothing is spent.
     """
     import numpy as np
 
@@ -93,7 +93,7 @@ def shares(
     page = figure.to_html(include_plotlyjs=True, full_html=True)
     write_atomic(place.shares, page, private=True)
     if not quiet:
-        console.print(f"wrote {place.shares}: private, do not pass it on", markup=False)
+        console.print(f"wrote {place.shares}: private, do not share it", markup=False)
 
 
 def _say(step: str) -> None:

@@ -12,7 +12,7 @@ from ballotine.errors import RunFolderError
 
 HELP = """Write a commented run file to start from.
 
-Every key is explained where it stands; change `[data]` and `[budget]`, then
+Comments explain every key: change `[data]` and `[budget]`, then call
 `ballotine run RUNFILE`. `--example` writes the embedded digits example instead.
 """
 

@@ -1,4 +1,4 @@
-"""``ballotine key``: the holder's key, which signs cards and receipts."""
+"""``ballotine key``: the holder's key, with which cards and receipts are signed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from ballotine.cli.console import console
 
 app = typer.Typer(
-    help="Make and show the holder's key, which signs privacy cards and receipts.",
+    help="Create and show the holder's key, which signs privacy cards and receipts.",
     no_args_is_help=True,
 )
 
@@ -19,14 +19,14 @@ app = typer.Typer(
 @app.command()
 def new(
     passphrase: Annotated[
-        bool, typer.Option("--passphrase", "-p", help="Ask for a passphrase that protects it.")
+        bool, typer.Option("--passphrase", "-p", help="Ask for a passphrase to protect the key.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Make the holder's key; from then on every run and every vote is signed.
+    """Create the holder's key; from then on every run and every vote is signed.
 
-    It goes to `BALLOTINE_HOME`, or to `~/.config/ballotine`, readable by its owner alone.
-    `BALLOTINE_KEY_PASSPHRASE`, where it is set, protects it without being asked for.
+    It is written to `BALLOTINE_HOME`, or to `~/.config/ballotine`, readable by its owner only.
+    If `BALLOTINE_KEY_PASSPHRASE` is set, that passphrase protects it, without a prompt.
     """
     from ballotine.signing import PASSPHRASE, PUBLIC_NAME, key_path, new_key
 
@@ -40,7 +40,7 @@ def new(
     console.print(f"wrote {key_path()} ({guarded}) and {PUBLIC_NAME}", markup=False, soft_wrap=True)
     console.print(f"fingerprint: {signer.fingerprint}", markup=False, soft_wrap=True)
     console.print(
-        "Give the fingerprint to those who will check your cards, by another way than the cards.",
+        "Give the fingerprint to those who will check your cards, but not together with the cards.",
         markup=False,
         soft_wrap=True,
     )
@@ -48,7 +48,7 @@ def new(
 
 @app.command()
 def show() -> None:
-    """Print the public key and its fingerprint; the private one stays where it is."""
+    """Print the public key and its fingerprint; the private key is not shown."""
     from ballotine.signing import fingerprint_of, holder_public_key
 
     public = holder_public_key()
@@ -57,14 +57,14 @@ def show() -> None:
 
 
 def signed_with(fingerprint: str | None) -> str:
-    """Who signed, or how to sign: for summaries."""
+    """A summary line: which key signed, or how to create one."""
     if fingerprint is None:
-        return "no; make a key once with: ballotine key new"
+        return "no; create a key once with: ballotine key new"
     return f"with the key {fingerprint[:19]}:…"
 
 
 def ask_passphrase() -> str | None:
-    """Ask for the key's passphrase, if there is somebody to ask."""
+    """Ask for the key's passphrase, if there is a terminal."""
     if not sys.stdin.isatty():
         return None
     return str(typer.prompt("passphrase of the holder's key", hide_input=True, err=True))

@@ -1,4 +1,4 @@
-"""``ballotine ledger``: look at, check and export a ledger."""
+"""``ballotine ledger``: show, verify and export a ledger."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ballotine.ledger import Ledger, Spending, Verified
 
 app = typer.Typer(
-    help="Look at, check and export the ledger of a data set. Nothing here spends anything.",
+    help="Show, verify and export the ledger of a data set. None of these commands spends budget.",
     no_args_is_help=True,
 )
 LedgerPath = Annotated[Path, typer.Argument(help="The ledger, or a run's folder.")]
@@ -28,7 +28,7 @@ def show(
     path: LedgerPath,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the promise, what is spent, and the runs that spent it."""
+    """Show the budget, what is spent, and the runs that spent it."""
     from rich.table import Table
 
     from ballotine.ledger import Ledger
@@ -66,10 +66,10 @@ def show(
     if facts["doubted"]:
         console.print(f"note: {facts['doubted']}", markup=False, soft_wrap=True)
     if facts["seeded"]:
-        text = "seeded noise answered some of this: who knows the seed can remove it"
+        text = "some answers have seeded noise: whoever knows the seed can remove it"
         console.print(text, markup=False, soft_wrap=True)
     if len(facts["groups"]) > 1:
-        view = Table("group", "budget ε", "charged ε", "holds ε")
+        view = Table("group", "budget ε", "charged ε", "guaranteed ε")
         for group in facts["groups"]:
             numbers = [
                 _number(group[k]) for k in ("budget", "charged_epsilon", "guaranteed_epsilon")
@@ -89,19 +89,19 @@ def verify(
     path: LedgerPath,
     card: Annotated[
         Path | None,
-        typer.Option(help="A privacy card (card.json) or a receipt that came from this ledger."),
+        typer.Option(help="A privacy card (card.json) or a receipt of this ledger."),
     ] = None,
     key: Annotated[
         str | None,
-        typer.Option(help="Fingerprint of the key that must have signed it, known from elsewhere."),
+        typer.Option(help="Fingerprint of the key that must have signed it."),
     ] = None,
 ) -> None:
-    """Check the hash chain, every answer and the budget; and a card or a receipt against them.
+    """Check the hash chain, every answer and the budget, and compare a card or receipt with them.
 
-    With a card, a truncated ledger or an older copy put back in place is found too, and so is
-    a card whose ε, δ, counts, answers or student are not those of the ledger. The card.json
-    next to the ledger is used when there is one. With `--key`, so is a card that somebody else
-    signed, or nobody.
+    With a card, this also detects a truncated ledger or an older copy, and a card whose ε, δ,
+    counts, answers or student differ from the ledger. The card.json next to the ledger is used if
+    there is one. With `--key`, it also detects a card that is unsigned or signed by somebody else:
+    get the fingerprint from the holder, not from where you got the card.
     """
     from ballotine.ledger import Ledger
     from ballotine.ledger import verify as verify_ledger
@@ -111,10 +111,12 @@ def verify(
     beside = (path if path.is_dir() else path.parent) / "card.json"
     card = card or (beside if beside.is_file() else None)
     if card is None and wanted is not None:
-        raise ParameterError("--key is about a signed card or receipt: name it with --card")
+        raise ParameterError("--key needs a signed card or receipt: name it with --card")
     with Ledger.existing(where) as ledger:
         if card is None:
-            _tell(verify_ledger(ledger), "(no card given: an old copy would pass)")
+            _print_verified(
+                verify_ledger(ledger), "(without a card, an old copy would not be detected)"
+            )
         else:
             _check_card(card, ledger, wanted)
 
@@ -123,16 +125,16 @@ def _check_card(card: Path, ledger: Ledger, key: str | None) -> None:
     from ballotine.report.checking import check_statement
 
     found = check_statement(card, ledger, key)
-    _tell(found.ledger, f"and the {found.name}")
+    _print_verified(found.ledger, f"and the {found.name}")
     for line in found.held:
         console.print(f"✓ {line}", markup=False, soft_wrap=True)
     for line in found.warnings:
         warn(line)
 
 
-def _tell(found: Verified, against: str) -> None:
+def _print_verified(found: Verified, against: str) -> None:
     console.print(
-        f"✓ {found.entries} entries and {found.queries} queries fit the chain {against}",
+        f"✓ {found.entries} entries and {found.queries} queries match the hash chain {against}",
         markup=False,
     )
 
@@ -140,12 +142,12 @@ def _tell(found: Verified, against: str) -> None:
 @app.command()
 def void(
     path: LedgerPath,
-    why: Annotated[str, typer.Option(help="The reason, for whoever reads the ledger later.")],
+    why: Annotated[str, typer.Option(help="The reason, recorded in the ledger.")],
 ) -> None:
-    """Give up reservations of sessions that ended in order before any noise was drawn.
+    """Give up reservations of sessions that ended normally before any noise was drawn.
 
-    Their cost is free again, and no answer to them is accepted any more. Reservations of
-    sessions that were killed stay charged: nobody knows what they had drawn.
+    Their cost is returned to the budget, and no answer to them is accepted any more. Reservations
+    of sessions that were killed stay charged: they may have drawn noise.
     """
     from ballotine.ledger import Ledger
 
@@ -159,12 +161,12 @@ def void(
 def export(
     path: LedgerPath,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write here instead of printing.")
+        Path | None, typer.Option("--out", "-o", help="Write to this file instead of printing.")
     ] = None,
 ) -> None:
     """Export all entries as JSON lines, for archives and auditors.
 
-    The salt that ties the ledger to the private records stays behind.
+    The salt that links the ledger to the private records is not exported.
     """
     from ballotine.ledger import Ledger
 
@@ -177,7 +179,7 @@ def export(
 
 
 def find(path: Path) -> Path:
-    """The ledger itself, or the one in a run's folder."""
+    """The path of a ledger: the path itself, or that of the ledger of a run's folder."""
     if not path.is_dir():
         return path
     from ballotine.pipeline import RunFolder, open_folder
@@ -187,7 +189,7 @@ def find(path: Path) -> Path:
 
 
 def _number(value: float | None) -> str:
-    return "nothing" if value is None else f"{value:g}"
+    return "none" if value is None else f"{value:g}"
 
 
 def _finite(epsilon: float) -> float | None:
@@ -197,14 +199,14 @@ def _finite(epsilon: float) -> float | None:
 
 
 def _holds(facts: dict[str, Any]) -> str:
-    """What may be said about the ledger, in one phrase."""
+    """The guarantee of the ledger, in one phrase."""
     if facts["guaranteed_epsilon"] is None:
-        return "nothing holds: a private number decided when to stop (paper mode)"
-    text = f"holds: ε = {facts['guaranteed_epsilon']:g}"
+        return "nothing is guaranteed: a private number decided when to stop (paper mode)"
+    text = f"guaranteed: ε = {facts['guaranteed_epsilon']:g}"
     if facts["published"] is None:
         return text
     if facts["published"].get("unbound"):
-        return f"{text}; what version 0.1 published does not say which queries it is about"
+        return f"{text}; the ε that version 0.1 published does not say which queries it covers"
     from ballotine.privacy.guarantee import THIS_DATA_SET, round_up
 
     epsilon = facts["published"]["epsilon"]
@@ -212,7 +214,7 @@ def _holds(facts: dict[str, Any]) -> str:
 
 
 def group_facts(spending: Spending) -> list[dict[str, Any]]:
-    """Budget and charge of each group of records; one group when there is one budget."""
+    """Budget and charge of each group of records; a single group without individual budgets."""
     from ballotine.privacy.guarantee import round_up
 
     return [

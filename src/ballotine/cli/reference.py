@@ -1,4 +1,4 @@
-"""The command line's reference page, generated from the commands themselves."""
+"""The reference page of the command line, generated from the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ballotine report``: rebuild a run's page from its card."""
+"""``ballotine report``: rebuild a run's report from its card."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def report(
     folder: Annotated[Path, typer.Argument(help="The run's folder.")],
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Rebuild the page."""
+    """Rebuild the report."""
     from ballotine.pipeline import RunFolder
     from ballotine.report import write_pages
 
@@ -35,7 +35,7 @@ def report(
         ) from None
     except UnicodeDecodeError:
         raise RunFolderError(f"{place.card} is not UTF-8 text") from None
-    # A card that was edited can fail anywhere: then it, and nothing else, is to blame.
+    # An edited card can fail anywhere: report every error as an unreadable card.
     with reading_errors(RunFolderError, f"{place.card} is not a readable privacy card"):
         write_pages(place, json.loads(text))
     if not quiet:

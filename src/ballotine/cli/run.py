@@ -1,4 +1,4 @@
-"""``ballotine run``: the main job."""
+"""``ballotine run``: the whole pipeline."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ballotine.cli.console import RichProgress, complain, console, warn
-from ballotine.cli.ending import going_on_with
 from ballotine.cli.key import ask_passphrase, signed_with
+from ballotine.cli.signals import advising
 from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
     from ballotine.pipeline import RunFile, RunFolder, RunResult
     from ballotine.pipeline.groups import GroupSpending
 
-HELP = """Carry out a run: partition, teachers, votes, answers, student, report.
+HELP = """Run the pipeline: partition, teachers, votes, answers, student, report.
 
 Without a RUNFILE it runs an embedded example on scikit-learn's handwritten digits.
-`ballotine init` writes a commented run file to start from. An interrupted run goes on
-with `--resume FOLDER`: trained teachers are kept and nothing is paid for twice.
+`ballotine init` writes a commented run file to start from. Continue an interrupted run with
+`--resume FOLDER`: trained teachers are kept and nothing is paid for twice.
 """
 
 
@@ -32,23 +32,23 @@ def run(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Continue the run in this folder.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Put the results here; must not exist yet.")
+        Path | None, typer.Option(help="Folder for the results; must not exist yet.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed, for experiments only.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")] = False,
 ) -> None:
-    """Carry out a run."""
+    """Run the pipeline."""
     from ballotine.pipeline import Run
     from ballotine.report import build_card, write_card
     from ballotine.signing import load_signer
 
-    signer = load_signer(ask_passphrase)  # a key that does not open costs nothing yet
+    signer = load_signer(ask_passphrase)  # first, so that a wrong passphrase costs nothing
     with (
         _prepared(runfile, resume, folder, seed) as (settings, place),
         nullcontext() if quiet else RichProgress() as progress,
     ):
         try:
-            with going_on_with(f"go on with: ballotine run --resume {place.root}"):
+            with advising(f"continue with: ballotine run --resume {place.root}"):
                 result = Run(settings, place, progress).execute()
                 card = build_card(result)
                 write_card(place, card, signer)
@@ -58,9 +58,9 @@ def run(
     for text in (*result.warnings, *result.holder_warnings):
         warn(text)
     if result.holder_warnings:
-        warn("the last warning depends on private records: it is for you, and not on the card")
+        warn("the last warning depends on private records: it is for you only, and not on the card")
     if result.broken_teachers:
-        warn(f"some teachers failed and vote a constant; private details: {place.problems}")
+        warn(f"some teachers failed and cast a constant vote; private details: {place.problems}")
     if not quiet:
         _summarise(result, card, None if signer is None else signer.fingerprint)
 
@@ -73,7 +73,7 @@ def _prepared(
 
     if resume is not None:
         if runfile is not None or folder is not None or seed is not None:
-            raise RunFileError("--resume takes everything from its folder: give it alone")
+            raise RunFileError("--resume reads everything from its folder: give no other option")
         place, settings = open_folder(resume)
         yield settings, place
         return
@@ -87,26 +87,26 @@ def _prepared(
 
 
 def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None) -> None:
-    """The closing words: what was released, what it cost, where it lies."""
+    """Print a summary: what was released, what it cost, and where it is."""
     from rich.panel import Panel
     from rich.table import Table
 
     from ballotine.privacy.guarantee import Kind, round_up
-    from ballotine.report.words import tested_rows
+    from ballotine.report.formatting import tested_rows
 
     guarantee, queries = result.guarantee, card["queries"]
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
     facts.add_column()
-    again = f", {queries['repeated']} repeat an asked one" if queries["repeated"] else ""
+    again = f", {queries['repeated']} repeated" if queries["repeated"] else ""
     facts.add_row(
         "answers",
         f"{queries['answered']} given, {queries['abstained']} abstentions, "
         f"{queries['unasked']} public rows not asked{again}",
     )
     if guarantee.kind is Kind.NOT_RELEASABLE:
-        facts.add_row("privacy", "[red]none: neither the answers nor the student may leave[/red]")
-        facts.add_row("stopped", f"as papers do, at their count of {guarantee.budget}")
+        facts.add_row("privacy", "[red]none: release neither the answers nor the student[/red]")
+        facts.add_row("stopped", f"as in papers, when their ε reached {guarantee.budget}")
         facts.add_row("charged", f"ε = {card['accounted_epsilon']:g}, whatever the votes")
     else:
         mode = "" if guarantee.mode == "strict" else f", {guarantee.mode} mode"
@@ -124,7 +124,7 @@ def _summarise(result: RunResult, card: dict[str, Any], fingerprint: str | None)
         what = "of the labels " if result.answers.multilabel else ""
         facts.add_row(
             "student",
-            f"{result.evaluation.accuracy:.1%} {what}right on {result.evaluation.rows} "
+            f"{result.evaluation.accuracy:.1%} {what}correct on {result.evaluation.rows} "
             f"{tested_rows(result.dataset.test_from)}",
         )
     if result.settings.run.experiment:
@@ -142,10 +142,11 @@ def _group(group: GroupSpending) -> str:
     from ballotine.privacy.guarantee import round_up
     from ballotine.text import printable
 
-    held = "nothing holds" if group.epsilon is None else f"ε = {round_up(group.epsilon):g} holds"
+    epsilon = group.epsilon
+    held = "no guarantee" if epsilon is None else f"ε = {round_up(epsilon):g} guaranteed"
     return (
         f"{escape(printable(group.name))}: {held}, ε = {round_up(group.charged):g} charged of "
-        f"{group.budget:g}{', ended the answering' if group.ended else ''}"
+        f"{group.budget:g}{', which ended answering' if group.ended else ''}"
     )
 
 

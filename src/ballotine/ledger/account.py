@@ -1,4 +1,4 @@
-"""What one group of records was charged, and what its budget still allows."""
+"""What one group of records has been charged, and what its budget still allows."""
 
 from __future__ import annotations
 
@@ -11,107 +11,110 @@ import numpy as np
 
 from ballotine.errors import LedgerTamperedError
 from ballotine.ledger.charge import Count, Events, GroupCharge, cost_of, price_of
-from ballotine.ledger.running import RunningSum
+from ballotine.ledger.running_sum import RunningSum
 from ballotine.privacy import conversion
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.events import Event, from_json
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import FloatArray
 
-SAFETY = 1.0 - 1e-12  # sums of floating-point costs are rounded against the asker
+SAFETY = 1.0 - 1e-12  # rounding errors in sums of costs must never exceed the budget
 
 Realised = Mapping[Event, Count]
-"""How often each event was released about a record of each unit."""
+"""How often each event was released, per unit."""
 
 
 @dataclass
 class Tab:
-    """Queries of one account: asked, settled, and what the settled ones released.
+    """The queries that one account charged to one group, and what they released.
 
     Attributes:
-        share: what a query costs this group.
-        asked: how many were reserved.
-        settled: how often each unit voted on queries that are answered, or void.
+        charge: what a query costs this group.
+        asked: how many queries were reserved.
+        settled: how often each unit voted on queries that are answered or void.
         void: how often each unit would have voted on queries that were given up undrawn.
-        released: what the answered ones released.
-        doubted: what a query costs each group, where it is not known which group a record was
-            in or who took which turn: every query then costs every record the most.
+        released: what the answered queries released.
+        possible_events: if it is uncertain which group a record was in or which turns its
+            teacher took, what a query costs each group: every query is then charged at the
+            most expensive of them. Empty otherwise.
     """
 
-    share: GroupCharge
+    charge: GroupCharge
     asked: int = 0
     settled: Count = 0
     void: Count = 0
     released: dict[Event, Count] = field(default_factory=dict)
-    doubted: tuple[Events, ...] = ()
+    possible_events: tuple[Events, ...] = ()
 
     def settle(self, votes: Count, realised: Realised) -> None:
-        """Replace the worst case of settled queries by what they did release."""
-        check_realised(realised, self.share.events, votes)
+        """Replace the worst case of settled queries by what they actually released."""
+        check_realised(realised, self.charge.events, votes)
         settled = self.settled + votes
-        if _any_above(settled, self.share.votes_after(self.asked)):
+        if _any_above(settled, self.charge.votes_after(self.asked)):
             raise LedgerTamperedError("the ledger answers queries that were never reserved")
         self.settled = settled
         for event, times in realised.items():
             self.released[event] = self.released.get(event, 0) + times
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """What the unit that was charged most was charged, pending queries in full."""
-        if self.doubted:
+        """The cost to the unit charged most, with pending queries at their worst case."""
+        if self.possible_events:
             return self.worst(orders)
-        pending = self.share.votes_after(self.asked) - self.settled
-        total = np.multiply.outer(pending, cost_of(self.share.events, orders))
+        pending = self.charge.votes_after(self.asked) - self.settled
+        total = np.multiply.outer(pending, cost_of(self.charge.events, orders))
         for event, times in self.released.items():
             total = total + np.multiply.outer(times, cost_of((event,), orders))
         return _most_of_units(total)
 
     def worst(self, orders: FloatArray) -> FloatArray:
-        """What the asked queries would cost had all of them been answered."""
-        if self.doubted:
-            curves = np.stack([cost_of(events, orders) for events in self.doubted])
-            dearest: FloatArray = self.asked * curves.max(axis=0)
-            return dearest
-        votes = self.share.votes_after(self.asked) - self.void
+        """What the reserved queries would cost if all of them had been answered."""
+        if self.possible_events:
+            curves = np.stack([cost_of(events, orders) for events in self.possible_events])
+            highest: FloatArray = self.asked * curves.max(axis=0)
+            return highest
+        votes = self.charge.votes_after(self.asked) - self.void
         most: int = _most(votes)
-        return most * cost_of(self.share.events, orders)
+        return most * cost_of(self.charge.events, orders)
 
     def cost_at(self, order: float, more: int = 0) -> float:
-        """The cost at one order, were so many further queries asked."""
+        """The cost at one order, if ``more`` further queries were reserved."""
         asked = self.asked + more
-        if self.doubted:
-            return asked * max(_price(events, order) for events in self.doubted)
-        pending = self.share.votes_after(asked) - self.settled
-        total = pending * _price(self.share.events, order)
+        if self.possible_events:
+            return asked * max(_price(events, order) for events in self.possible_events)
+        pending = self.charge.votes_after(asked) - self.settled
+        total = pending * _price(self.charge.events, order)
         for event, times in self.released.items():
             total = total + times * price_of(event, order)
         return float(_most(total))
 
     def to_state(self) -> dict[str, Any]:
-        """Plain values, for a checkpoint."""
+        """The counts as JSON values, for a checkpoint."""
         return {
             "asked": self.asked,
-            "released": [[event.to_json(), plain(n)] for event, n in self.released.items()],
-            "settled": plain(self.settled),
-            "void": plain(self.void),
+            "released": [[event.to_json(), count_to_json(n)] for event, n in self.released.items()],
+            "settled": count_to_json(self.settled),
+            "void": count_to_json(self.void),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take the numbers of a checkpoint."""
+        """Restore the counts from a checkpoint."""
         self.asked = int(state["asked"])
-        self.settled, self.void = counted(state["settled"]), counted(state["void"])
-        self.released = {from_json(text): counted(times) for text, times in state["released"]}
+        self.settled, self.void = count_from_json(state["settled"]), count_from_json(state["void"])
+        self.released = {
+            from_json(text): count_from_json(times) for text, times in state["released"]
+        }
 
 
 @dataclass
 class Account:
-    """A running sum over the entries of one ledger, for one group.
+    """Everything one ledger charged to one group.
 
     Attributes:
         budget: what the group was promised.
-        order: of the stop rule; None in a ledger of version 0.1 before its first query.
-        tabs: by the account that a query belongs to. Change one through `change`, so that its
-            price is not remembered wrongly.
-        extra: what else was released about everyone, such as a published ε.
+        order: the filter's order; None in a ledger of version 0.1 before its first query.
+        tabs: by the number of the account that a query belongs to. Call `change` before
+            changing one: its cached price becomes stale.
+        extra: other events released about everyone, such as a published ε.
     """
 
     budget: Budget
@@ -123,20 +126,20 @@ class Account:
     _stale: set[int] = field(default_factory=set, repr=False)
 
     def change(self, number: int) -> Tab:
-        """A tab that is about to change."""
+        """Return a tab that is about to change, and mark its cached price as stale."""
         self._stale.add(number)
         return self.tabs[number]
 
     def cost(self, orders: FloatArray) -> FloatArray:
-        """Realised costs of what was recorded, worst-case costs of what is pending."""
+        """Realised cost of recorded queries plus worst-case cost of pending ones."""
         return self._plus_extra(orders, [tab.cost(orders) for tab in self._used()])
 
     def worst_cost(self, orders: FloatArray) -> FloatArray:
-        """What everything asked would cost had every query been answered."""
+        """What all reserved queries would cost if every one had been answered."""
         return self._plus_extra(orders, [tab.worst(orders) for tab in self._used()])
 
     def charged(self) -> float:
-        """The cost at the order of the stop rule; only tabs that changed are priced again."""
+        """The cost at the filter's order; only tabs that changed are priced again."""
         order = self._order()
         if order != self._priced_at:
             self._priced_at, self._stale = order, set(self.tabs)
@@ -148,11 +151,11 @@ class Account:
         return self._prices.total() + extra
 
     def epsilon(self) -> float:
-        """ε of the realised cost, at the best order: the meter, not the promise."""
+        """ε of `cost` at the best order: the meter, not a guarantee."""
         return best_epsilon(self.cost, self.budget.delta)[0]
 
     def worst_epsilon(self) -> float:
-        """ε of everything asked, had every query been answered."""
+        """ε of `worst_cost` at the best order."""
         return best_epsilon(self.worst_cost, self.budget.delta)[0]
 
     def affordable(self, tab: Tab, most: int) -> int:
@@ -161,7 +164,7 @@ class Account:
         held = any(tab is own for own in self.tabs.values())
         before = tab.cost_at(order) if held else 0.0
         left = self._allowance() - (self.charged() - before)
-        low, high = 0, most + 1  # ``low`` fits, ``high`` does not or is not asked for
+        low, high = 0, most + 1  # ``low`` fits; ``high`` does not, or exceeds ``most``
         while high - low > 1:
             middle = (low + high) // 2
             fits = tab.cost_at(order, middle) <= left
@@ -174,12 +177,12 @@ class Account:
         return self.charged() + _price(events, order) <= self._allowance()
 
     def left(self, events: Events) -> tuple[float, float]:
-        """The cost of one more query at the filter's order, and what is left there."""
+        """The cost of one more query at the filter's order, and the allowance left."""
         order = self._order()
         return _price(events, order), self._allowance() - self.charged()
 
     def exceeded(self) -> bool:
-        """Whether the cost is above the promise, which no honest entry makes it."""
+        """Whether the cost exceeds the budget, which no valid entry can cause."""
         if self.order is None:
             return False
         at = np.array([self.order])
@@ -188,7 +191,9 @@ class Account:
 
     def _order(self) -> float:
         if self.order is None:
-            raise LedgerTamperedError("the ledger has lost its stop rule")
+            raise LedgerTamperedError(
+                "the ledger does not say at which order its budget is enforced"
+            )
         return self.order
 
     def _allowance(self) -> float:
@@ -209,31 +214,31 @@ class Account:
 
 
 def check_realised(realised: Realised, events: Events, votes: Count) -> None:
-    """What was released may be part of what was reserved, never more."""
-    room = {event: times * votes for event, times in Counter(events).items()}
-    # Events over many labels first: what has room for them has room for fewer labels.
+    """Raise unless what was released is covered by what was reserved."""
+    available = {event: times * votes for event, times in Counter(events).items()}
+    # Events over many labels first: a reservation that covers them also covers fewer labels.
     for event in sorted(realised, key=lambda event: -getattr(event, "labels", 0)):
         wanted = realised[event]
         if _any_above(0, wanted):
             raise LedgerTamperedError("the ledger records an impossible release")
-        for reserved, free in room.items():
+        for reserved, free in available.items():
             if reserved.covers(event):
                 used = _less(wanted, free)
-                room[reserved], wanted = free - used, wanted - used
+                available[reserved], wanted = free - used, wanted - used
         if _any_above(wanted, 0):
             raise LedgerTamperedError("the ledger records more releases than were reserved")
 
 
-def plain(count: Count) -> int | list[int]:
-    """A count as the ledger stores it."""
+def count_to_json(count: Count) -> int | list[int]:
+    """A count as stored in the ledger."""
     return count if isinstance(count, int) else [int(number) for number in count]
 
 
-def counted(stored: Any) -> Count:
-    """A stored count."""
+def count_from_json(stored: Any) -> Count:
+    """Read a stored count; negative or non-integer values raise."""
     numbers = stored if isinstance(stored, list) else [stored]
     if any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in numbers):
-        raise LedgerTamperedError("the ledger holds an impossible count")
+        raise LedgerTamperedError("the ledger contains an impossible count")
     return np.array(numbers, dtype=np.int64) if isinstance(stored, list) else int(stored)
 
 

@@ -1,8 +1,8 @@
-"""What one query is charged, group by group.
+"""What one query costs each group of records.
 
-Most ledgers know one group, everyone. With individual budgets each group of records has a
-budget of its own, and a query costs its groups different amounts: their teachers weigh
-more or less, are shared by more or fewer copies, or take turns in voting.
+Most ledgers have a single group, everyone. With individual budgets each group has its own
+budget, and a query costs the groups different amounts: their teachers' votes have different
+weights, their records are copied to more or fewer teachers, or their teachers take turns voting.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ballotine.types import BoolArray, FloatArray, IntArray
 Events: TypeAlias = tuple[Event, ...]
 
 EVERYONE = "everyone"
-"""The one group of a ledger without individual budgets."""
+"""The only group of a ledger without individual budgets."""
 
 
 Count: TypeAlias = int | IntArray
-"""A number for everybody alike, or one for every teacher that takes turns, shape (units,)."""
+"""One number for all teachers of a group, or one for each that takes turns, shape (units,)."""
 
 
 def cost_of(events: Events, orders: FloatArray) -> FloatArray:
@@ -59,14 +59,14 @@ def seats_at(turns: IntArray, voters: int, teachers: int) -> BoolArray:
 class GroupCharge:
     """What one query costs the records of one group.
 
-    Teachers may take turns: of the group's ``teachers``, ``voters`` vote on each query, the
-    next ones on the next, round and round. Who votes when follows from the query's turn
-    alone, so a record pays only for the queries on which its teacher voted.
+    Teachers may take turns: of the group's ``teachers``, ``voters`` vote on each query, in
+    round-robin order. Which ones vote follows from the query's turn alone, so a record pays only
+    for the queries on which its teacher voted.
 
     Attributes:
         events: what a query releases about a record whose teacher votes on it.
         voters: how many teachers of the group vote on each query.
-        teachers: how many teachers the group has; with ``voters`` equal to it, no turns.
+        teachers: how many teachers the group has; if equal to ``voters``, all vote every time.
     """
 
     events: Events
@@ -75,19 +75,20 @@ class GroupCharge:
 
     def __post_init__(self) -> None:
         if not self.events:
-            raise ParameterError("a query that is charged nothing cannot be answered")
+            raise ParameterError("a query must be charged at least one event")
         if not 1 <= self.voters <= self.teachers:
             raise ParameterError(
-                f"between 1 and all {self.teachers} teachers of a group vote, got {self.voters}"
+                f"the number of voters must be between 1 and the group's {self.teachers} "
+                f"teachers, got {self.voters}"
             )
 
     @property
     def units(self) -> int:
-        """How many kinds of teachers there are, told apart by when they vote."""
+        """How many teachers are counted separately: 1 if all of them vote on every query."""
         return 1 if self.voters == self.teachers else self.teachers
 
     def votes_after(self, turns: int) -> Count:
-        """How often each unit has voted after so many turns."""
+        """How often each unit has voted after this many turns."""
         if self.units == 1:
             return turns
         places = np.arange(self.teachers)
@@ -101,7 +102,7 @@ class GroupCharge:
         return seats_at(turns, self.voters, self.teachers)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for the ledger's file."""
+        """The group's charge as JSON values, for the ledger."""
         return {
             "events": [event.to_json() for event in self.events],
             "teachers": self.teachers,
@@ -110,54 +111,58 @@ class GroupCharge:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> GroupCharge:
-        """Read a share back; an event that is not known stops everything."""
+        """Read a group's charge from the ledger; unknown events raise."""
         events = tuple(from_json(text) for text in stored["events"])
         return cls(events, int(stored["voters"]), int(stored["teachers"]))
 
 
 @dataclass(frozen=True)
 class Charge:
-    """The shares of all groups, by name; equal charges share one count of turns."""
+    """What one query costs every group.
 
-    shares: tuple[tuple[str, GroupCharge], ...]
+    Attributes:
+        by_group: each group's name and charge, sorted by name.
+    """
+
+    by_group: tuple[tuple[str, GroupCharge], ...]
 
     def __post_init__(self) -> None:
-        # The order of groups means nothing, and the file does not keep it.
-        object.__setattr__(self, "shares", tuple(sorted(self.shares, key=lambda pair: pair[0])))
-        names = [name for name, _ in self.shares]
+        # The order of the groups has no meaning, and the ledger does not keep it.
+        object.__setattr__(self, "by_group", tuple(sorted(self.by_group, key=lambda pair: pair[0])))
+        names = [name for name, _ in self.by_group]
         if not names or len(set(names)) != len(names):
-            raise ParameterError("a charge needs at least one group, each of them once")
+            raise ParameterError("a charge needs at least one group, and each group only once")
 
     @classmethod
     def of(cls, events: Events) -> Charge:
-        """The same for everyone."""
+        """The same charge for everyone."""
         return cls(((EVERYONE, GroupCharge(events)),))
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Who is charged."""
-        return tuple(name for name, _ in self.shares)
+        """The names of the groups."""
+        return tuple(name for name, _ in self.by_group)
 
     @property
-    def turned(self) -> bool:
-        """Whether it matters who votes on which query."""
-        return any(share.units > 1 for _, share in self.shares)
+    def takes_turns(self) -> bool:
+        """Whether the teachers of any group take turns voting."""
+        return any(charge.units > 1 for _, charge in self.by_group)
 
     @property
     def is_training(self) -> bool:
-        """Whether it pays a round of training, and no answer."""
-        return all(isinstance(e, ClippedSum) for _, share in self.shares for e in share.events)
+        """Whether it pays for a round of training rather than for an answer."""
+        return all(isinstance(e, ClippedSum) for _, charge in self.by_group for e in charge.events)
 
     @property
-    def dearest(self) -> tuple[Events, ...]:
-        """What a query costs each group, for records whose group is in doubt."""
-        return tuple({share.events: None for _, share in self.shares})
+    def distinct_events(self) -> tuple[Events, ...]:
+        """The different events that groups are charged, for records whose group is uncertain."""
+        return tuple({charge.events: None for _, charge in self.by_group})
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for the ledger's file."""
-        return {name: share.to_dict() for name, share in self.shares}
+        """The charge as JSON values, for the ledger."""
+        return {name: charge.to_dict() for name, charge in self.by_group}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Charge:
-        """Read a charge back."""
-        return cls(tuple((name, GroupCharge.from_dict(share)) for name, share in stored.items()))
+        """Read a charge from the ledger."""
+        return cls(tuple((name, GroupCharge.from_dict(charge)) for name, charge in stored.items()))

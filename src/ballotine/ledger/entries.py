@@ -1,4 +1,4 @@
-"""Entries and the hash chain over them: what makes an edit visible."""
+"""Entries and the hash chain that makes edits to them detectable."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ballotine.errors import LedgerTamperedError
 GENESIS = "0" * 64
 
 Row: TypeAlias = tuple[int, str, str, str, str, str]
-"""An entry as it is stored: seq, kind, time, payload, previous hash, hash."""
+"""An entry as stored: seq, kind, time, payload, previous hash, hash."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger."""
+    """One entry of the ledger."""
 
     seq: int
     kind: str
@@ -29,18 +29,18 @@ class Entry:
 
     @property
     def seeded(self) -> bool:
-        """Whether it pays for, or tells of, noise that came from a seed."""
-        told = self.payload["statement"] if self.kind == "publish" else self.payload
-        return self.kind in ("reserve", "record", "publish") and bool(told.get("seeded"))
+        """Whether the noise that it pays for or records came from a seed."""
+        fields = self.payload["statement"] if self.kind == "publish" else self.payload
+        return self.kind in ("reserve", "record", "publish") and bool(fields.get("seeded"))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, for archives and auditors."""
+        """The entry as JSON values, for archives and auditors."""
         return {name: getattr(self, name) for name in ("seq", "kind", "time", "payload", "hash")}
 
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where a ledger stood when a card was written: a later ledger must contain it."""
+    """The head of a ledger when a card was written; later states must contain this entry."""
 
     ledger: str
     seq: int
@@ -48,19 +48,19 @@ class Anchor:
 
 
 def canonical(payload: dict[str, Any]) -> str:
-    """One text per payload, so that one payload has one hash."""
+    """The payload as canonical JSON, so that equal payloads have equal hashes."""
     return json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def entry_hash(previous: str, seq: int, kind: str, time: str, payload: str) -> str:
-    """SHA-256 over the previous hash and everything the entry says."""
+    """SHA-256 of the previous hash and all fields of the entry."""
     parts = (previous, str(seq), kind, time, payload)
     text = "\0".join([f"{len(part)}:{part}" for part in parts])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def following(head: Anchor, kind: str, payload: dict[str, Any]) -> Row:
-    """The entry that comes after ``head``."""
+def next_row(head: Anchor, kind: str, payload: dict[str, Any]) -> Row:
+    """Build the entry that follows ``head``."""
     seq = head.seq + 1
     time = datetime.now(UTC).isoformat(timespec="seconds")
     text = canonical(payload)
@@ -68,7 +68,7 @@ def following(head: Anchor, kind: str, payload: dict[str, Any]) -> Row:
 
 
 def read(row: Row) -> Entry:
-    """An entry whose hash fits what it says."""
+    """Read a row, and check its hash."""
     seq, kind, time, text, previous, digest = row
     if digest != entry_hash(previous, seq, kind, time, text):
         raise broken(seq)
@@ -81,8 +81,8 @@ def read(row: Row) -> Entry:
     return Entry(seq, kind, time, payload, digest)
 
 
-def chained(rows: Iterable[Row], after: int, previous: str) -> Iterator[Entry]:
-    """Entries after ``after``, each checked against the hash before it."""
+def read_chain(rows: Iterable[Row], after: int, previous: str) -> Iterator[Entry]:
+    """Read the entries after ``after``, checking each against the previous hash."""
     for position, row in enumerate(rows, start=after + 1):
         if row[0] != position or row[4] != previous:
             raise broken(position)
@@ -91,15 +91,15 @@ def chained(rows: Iterable[Row], after: int, previous: str) -> Iterator[Entry]:
 
 
 def broken(position: int) -> LedgerTamperedError:
-    """The error for an entry that was edited, removed or put in."""
+    """The error for an entry that was edited, removed or inserted."""
     return LedgerTamperedError(
-        f"the ledger was changed by hand: entry {position} does not fit the chain; "
-        "restore the untouched file, and answer nothing from this one"
+        f"the ledger was changed by hand: entry {position} breaks the hash chain; "
+        "restore the original file, and do not answer from this one"
     )
 
 
 def digest_of(parts: Iterable[bytes]) -> str:
-    """SHA-256 of a sequence of byte strings, lengths included."""
+    """SHA-256 of a sequence of byte strings and their lengths."""
     running = hashlib.sha256()
     for part in parts:
         running.update(len(part).to_bytes(8, "big"))

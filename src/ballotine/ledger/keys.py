@@ -1,8 +1,8 @@
-"""The key under which a ledger remembers who is in which group.
+"""The key with which a ledger's group assignments are hashed.
 
-A hash of a record's group is no secret without a key: there are few groups to guess from. The
-key is made when a ledger first hears of groups, lies in the holder's own folder and never
-travels with the ledger. Who has the ledger alone learns nothing about anybody's group.
+Without a key, hashes of records' groups could be guessed, because there are few groups. The key is
+created when a ledger first charges groups, is kept in the holder's own folder and is never stored
+with the ledger. Whoever has only the ledger learns nothing about anybody's group.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ BYTES = 32
 
 
 def group_key(ledger: Ledger) -> bytes:
-    """The key of this ledger's groups; made on first use, never made twice."""
-    if ledger.path is None:  # lives and dies with this process
+    """The key of this ledger's groups, created on first use."""
+    if ledger.path is None:  # in memory: no other process needs the key
         return ledger.keyed(b"groups")
     path = holder_folder() / "ledgers" / f"{ledger.identity}.key"
     if not path.exists():
         if any(binding.groups for binding in ledger.spending().bindings.values()):
             raise LedgerError(
-                f"the ledger {ledger.path} has charged groups of records before, and the key by "
-                f"which it knows them is not at {path}: bring that file from where the ledger "
-                "was used, or nobody can tell whether records changed their group"
+                f"the ledger {ledger.path} has charged groups of records before, but its key is "
+                f"not at {path}: copy that file from the machine where the ledger was used; "
+                "without it nobody can tell whether records changed groups"
             )
         try:
             create_private(path, secrets.token_bytes(BYTES))
         except HolderKeyError:
-            if not path.exists():  # else another process was first, and its key is the key
+            if not path.exists():  # otherwise another process created it first
                 raise
     key = read_private(path)
     if len(key) != BYTES:
-        raise LedgerError(f"{path} does not hold a key; restore it from a copy")
+        raise LedgerError(f"{path} does not hold a key; restore it from a backup")
     return key

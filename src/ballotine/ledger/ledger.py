@@ -1,80 +1,71 @@
 """The ledger: the durable list of everything released from one data set.
 
-Answering is transactional. ``reserve`` writes the worst-case cost to disk before any
-noise is drawn; ``record`` stores the answers and what they really cost in the same
-transaction that makes them visible. Answers leave only after that commit, so a crash
-at any point leaves the ledger at or above the truth, and of two processes that answer
-the same query the first to record wins and the other returns the winner's answer.
+Answering is transactional. ``reserve`` writes the worst-case cost to disk before any noise is
+drawn; ``record`` stores the answers and their realised cost in one transaction. Answers are handed
+out only after that commit, so a crash at any point never leaves the ledger below the true cost.
+If two processes answer the same query, the first to record wins and the other returns the
+recorded answer.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ballotine.errors import LedgerError, LedgerMismatchError
-from ballotine.ledger import entries as chain
-from ballotine.ledger.account import plain
-from ballotine.ledger.answers import (
-    as_answers,
-    encode_answer,
-)
+from ballotine.ledger.answers import as_answers
 from ballotine.ledger.binding import Binding, pool_digest
 from ballotine.ledger.charge import Events
-from ballotine.ledger.founding import Fingerprint, bring_up_to_date
-from ballotine.ledger.granting import Grant, Realise, answers_told, drawn_by, named, votes_on
-from ballotine.ledger.reading import LedgerReader, answers_of
-from ballotine.ledger.replay import Replay
-from ballotine.ledger.spending import OTHER_QUERIES
+from ballotine.ledger.grant import Grant
+from ballotine.ledger.payloads import Realise, query_fields, run_fields
+from ballotine.ledger.prepare import Fingerprint, prepare_store
+from ballotine.ledger.reader import answers_of
 from ballotine.ledger.sqlite import SqliteStore
-from ballotine.ledger.store import Pen, Query, Store, View
+from ballotine.ledger.store import Store, View
 from ballotine.ledger.terms import Promise, Terms
+from ballotine.ledger.totals import OTHER_QUERIES
+from ballotine.ledger.writer import LedgerWriter
 from ballotine.privacy.guarantee import Budget
 from ballotine.types import IntArray
 
-Asked: TypeAlias = Promise | Budget | Mapping[str, Budget]
+PromiseLike: TypeAlias = Promise | Budget | Mapping[str, Budget]
 DEFAULT_WAIT = 30.0
-BETWEEN_CHECKPOINTS = 1000
-"""Entries; more of them where what a checkpoint must hold is large."""
 
 
-class Ledger(LedgerReader):
+class Ledger(LedgerWriter):
     """An append-only record of privacy spent, shared by all runs on one data set."""
-
-    _sealed = False
 
     @classmethod
     def open(
         cls,
         path: str | Path | None,
-        asked: Asked,
+        asked: PromiseLike,
         fingerprint: Fingerprint | None = None,
         *,
         wait: float = DEFAULT_WAIT,
     ) -> Ledger:
         """Open the ledger of a data set, creating it on first use.
 
-        A ledger that has paid for nothing yet takes another promise; any other keeps its own.
+        A ledger that has paid for nothing yet accepts another promise; any other keeps its own.
 
         Args:
-            path: the file, or None for a ledger that lives and dies with this process.
-            asked: a budget for everyone, one per group, or a promise; an existing ledger must
-                have been opened with the same.
-            fingerprint: tells whether the data is the ledger's; None skips the question.
-            wait: seconds to wait for another process that holds the file.
+            path: the file, or None for an in-memory ledger.
+            asked: a budget for everyone, one per group, or a promise; must agree with that of
+                an existing ledger.
+            fingerprint: computes the data's fingerprint, which must be the ledger's; None skips
+                the check.
+            wait: seconds to wait for another process that has locked the file.
         """
         promise = Terms.of(asked) if isinstance(asked, Budget | Mapping) else asked
         where = None if path is None else Path(path)
-        # What cannot be promised leaves no file behind.
-        settled = None if SqliteStore.present(where) else promise.settle()
+        # Settle first: a promise that cannot be made must not leave a file behind.
+        settled = None if SqliteStore.exists(where) else promise.settle()
         store = SqliteStore.open(where, wait)
         try:
-            bring_up_to_date(store, promise, fingerprint, settled)
+            prepare_store(store, promise, fingerprint, settled)
             ledger = cls(store, promise)
             ledger._require_data(fingerprint)
             ledger._require_promise()
@@ -91,31 +82,31 @@ class Ledger(LedgerReader):
 
         Args:
             path: the file.
-            write: whether something is to be written; else not a byte of the file changes.
+            write: whether to open it for writing; otherwise no byte of the file changes.
             wait: seconds for which a writer waits for another one.
         """
         store = SqliteStore.read_only(Path(path))
         if not write:
-            return cls._over(store)
+            return cls._from_store(store)
         store.close()
         store = SqliteStore.open(Path(path), wait)
         try:
-            bring_up_to_date(store)
+            prepare_store(store)
         except BaseException:
             store.close()
             raise
-        return cls._over(store)
+        return cls._from_store(store)
 
     @classmethod
     def identity_at(cls, path: str | Path) -> str | None:
-        """The name of the ledger at this place, if there is one; nothing is created."""
-        if not SqliteStore.present(Path(path)):
+        """The identity of the ledger at this path, if there is one; nothing is created."""
+        if not SqliteStore.exists(Path(path)):
             return None
         with cls.existing(path) as ledger:
             return ledger.identity
 
     @classmethod
-    def _over(cls, store: Store) -> Ledger:
+    def _from_store(cls, store: Store) -> Ledger:
         try:
             return cls(store)
         except BaseException:
@@ -123,9 +114,9 @@ class Ledger(LedgerReader):
             raise
 
     def agree(self, promise: Promise, fingerprint: Fingerprint | None = None) -> None:
-        """Go on under this promise, if the ledger has it, or has paid for nothing yet."""
+        """Continue under this promise; raises if the ledger has spent under another one."""
         self._require_data(fingerprint)
-        bring_up_to_date(self._store, promise)
+        prepare_store(self._store, promise)
         self._promise = None
         self.spending()
         self._promise = promise
@@ -134,66 +125,64 @@ class Ledger(LedgerReader):
     def reserve(
         self, ids: Sequence[bytes], binding: Binding, *, run: str = "", seeded: bool = False
     ) -> Grant:
-        """Set aside the worst-case cost of new queries, first come first served.
+        """Reserve the worst-case cost of new queries, in the given order.
 
-        Queries that were reserved before (by an interrupted run) and never answered may be
-        answered too. As soon as one new query does not fit the budget, it and all new ones
-        after it are refused, and the ledger notes that its budget has ended.
+        Queries that an interrupted run reserved and never answered may be answered too. As soon
+        as one new query does not fit the budget, it and all new ones after it are refused, and
+        the ledger records the refusal.
 
         Args:
-            ids: their names.
+            ids: the ids of the queries.
             binding: the account that they belong to.
             run: a label for ``ballotine ledger show``.
-            seeded: whether their noise will come from a seed.
+            seeded: whether their noise comes from a seed.
         """
-        with self._writing() as pen:
+        with self._writing() as tx:
             wanted = list(dict.fromkeys(ids))
-            held = pen.queries(wanted)
-            self._give_up(
-                pen, [query for query in held.values() if query.idle and not query.answer]
-            )
+            held = tx.queries(wanted)
+            self._void(tx, [query for query in held.values() if query.idle and not query.answer])
             held = {name: query for name, query in held.items() if query.answer or not query.idle}
             number = self._replay.spending.number_of(binding)
             if any(query.account != number for query in held.values() if not query.answer):
                 raise LedgerMismatchError(
-                    "a query of this name was asked by other teachers or by another rule before; "
+                    "a query with this id is pending for other teachers or another rule; "
                     "nothing was charged"
                 )
             new = [name for name in wanted if name not in held]
             granted = new[: self._replay.spending.affordable(binding, len(new))]
-            fresh = self._pay(pen, granted, binding, drawn_by(run, seeded))
+            fresh = self._reserve_new(tx, granted, binding, run_fields(run, seeded))
             if len(granted) < len(new):
-                self._note_refusal(pen, run)
-            self._maybe_checkpoint(pen)
+                self._note_refusal(tx, run)
+            self._maybe_checkpoint(tx)
         held.update((query.id, query) for query in fresh)
         queries = tuple(held[name] for name in wanted if name in held)
         return Grant(binding, queries, fresh, len(new) - len(granted), seeded)
 
-    def require_room(self, binding: Binding, *, run: str = "") -> None:
-        """Refuse, before any work is done, what will not be paid a single query for.
+    def require_affordable(self, binding: Binding, *, run: str = "") -> None:
+        """Raise before any work is done if the budget does not allow a single query.
 
-        It is written down like any refusal: the budget has decided how many queries there are.
+        This is recorded like any refusal: the budget has decided the number of queries.
         """
         if self.spending().affordable(binding, 1):
             return
-        with self._writing() as pen:
-            self._note_refusal(pen, run)
+        with self._writing() as tx:
+            self._note_refusal(tx, run)
         raise self.refusal(binding)
 
     def record(
         self, grant: Grant, answers: IntArray, realise: Realise, *, run: str = ""
     ) -> IntArray:
-        """Store answers to granted queries and return the answers that stand.
+        """Store answers to granted queries, and return the recorded answers.
 
         Args:
-            grant: what may be answered; the first queries of it are.
-            answers: one class number per query, or one row of labels; ABSTAIN for neither.
-            realise: the events that a set of answers really released about a group.
+            grant: what may be answered; its first ``len(answers)`` queries are.
+            answers: one class number per query, or one row of labels; ABSTAIN for no answer.
+            realise: returns the events that a set of answers actually released about a group.
             run: a label for ``ballotine ledger show``.
         """
         asked = grant.queries[: len(answers)]
-        with self._writing() as pen:
-            held = pen.queries([query.id for query in asked])
+        with self._writing() as tx:
+            held = tx.queries([query.id for query in asked])
             standing = answers_of(held)
             fresh = [place for place, query in enumerate(asked) if query.id not in standing]
             if fresh:
@@ -203,22 +192,22 @@ class Ledger(LedgerReader):
                     for query in new
                 ):
                     raise LedgerError(
-                        "an answer was refused, because its reservation was given up or never "
-                        "made; nothing left. Ask again"
+                        "an answer was not recorded because its reservation was given up or never "
+                        "made; nothing was handed out. Ask again"
                     )
-                by = drawn_by(run, grant.seeded)
-                self._write_answers(pen, new, answers[fresh], grant.binding, realise, by)
+                by = run_fields(run, grant.seeded)
+                self._write_answers(tx, new, answers[fresh], grant.binding, realise, by)
                 new_answers = as_answers(answers[fresh])
                 standing.update((q.id, a) for q, a in zip(new, new_answers, strict=True))
         return np.array([standing[query.id] for query in asked], dtype=np.int64)
 
-    def undrawn(self, grant: Grant, *, run: str = "") -> None:
-        """Note that a session ends in order before any noise was drawn for this grant.
+    def mark_undrawn(self, grant: Grant, *, run: str = "") -> None:
+        """Record that a session ends normally before any noise was drawn for this grant.
 
-        Such reservations may be given up: asking the same queries again does so, and ``void``.
+        Such reservations can be given up: by asking the same queries again, or with ``void``.
         """
-        with self._writing() as pen:
-            held = pen.queries([query.id for query in grant.fresh])
+        with self._writing() as tx:
+            held = tx.queries([query.id for query in grant.fresh])
             idle = [
                 query
                 for query in grant.fresh
@@ -228,31 +217,31 @@ class Ledger(LedgerReader):
                 and not held[query.id].idle
             ]
             if idle:
-                payload = named(idle, grant.binding.charge) | {"run": run}
-                self._append(pen, "undrawn", payload)
-                pen.mark_idle(idle, self._replay.head.seq)
+                payload = query_fields(idle, grant.binding.charge) | {"run": run}
+                self._append(tx, "undrawn", payload)
+                tx.mark_idle(idle, self._replay.head.seq)
 
     def void(self, why: str) -> int:
-        """Give up all reservations for which nothing was drawn; returns how many that were.
+        """Give up all reservations marked as undrawn, and return their number.
 
-        Their cost is free again, and no answer to them is accepted any more.
+        Their cost is returned to the budget, and no answer to them is accepted any more.
         """
-        with self._writing() as pen:
-            idle = list(pen.idle())
-            self._give_up(pen, idle, why)
+        with self._writing() as tx:
+            idle = list(tx.idle())
+            self._void(tx, idle, why)
         return len(idle)
 
     def publish(
         self, statement: dict[str, Any], events: Events, binding: Binding
     ) -> dict[str, Any]:
-        """Record that an ε was published, and what publishing it released, once and for all.
+        """Record a published ε, and what publishing it released; this happens only once.
 
-        It is a release like any other and passes the same filter. Returns the statement that
-        stands: an earlier one, if another process was first.
+        Publishing is a release like any other and passes the same filter. Returns the recorded
+        statement: an earlier one, if another process was first.
         """
-        with self._writing() as pen:
+        with self._writing() as tx:
             if self._replay.spending.statement is None:
-                self._require_whole(pen, binding)
+                self._require_all_answered(tx, binding)
                 if not self._replay.spending.affords(events):
                     raise LedgerError("the budget does not allow an ε to be published")
                 payload = {
@@ -260,93 +249,17 @@ class Ledger(LedgerReader):
                     "events": [event.to_json() for event in events],
                     "statement": statement,
                 }
-                self._append(pen, "publish", payload)
+                self._append(tx, "publish", payload)
         return dict(self._replay.spending.statement or {})
 
-    @contextmanager
-    def _writing(self) -> Iterator[Pen]:
-        """The ledger as it stands, for us alone; what fails leaves no trace."""
-        if self._sealed or (self.path is None and os.getpid() != self._process):
-            raise LedgerError(
-                "this is a copy of an in-memory ledger: it returns the answers it holds but "
-                "may not answer anything new, or the same privacy would be spent twice; "
-                "give the classifier a ledger file to share it between processes"
-            )
-        try:
-            with self._store.writing() as pen:
-                self._refresh(pen)
-                yield pen
-        except BaseException:
-            # What was taken into account may not be on disk: read it again when it is needed.
-            self._replay = Replay()
-            raise
-
-    def _append(self, pen: Pen, kind: str, payload: dict[str, Any]) -> None:
-        row = chain.following(self._replay.head, kind, payload)
-        pen.append(row)
-        self._replay.take(chain.read(row))
-
-    def _note_refusal(self, pen: Pen, run: str) -> None:
-        if not self._replay.spending.refused:
-            self._append(pen, "refuse", {"run": run})
-
-    def _pay(
-        self, pen: Pen, granted: list[bytes], binding: Binding, by: dict[str, Any]
-    ) -> tuple[Query, ...]:
-        if not granted:
-            return ()
-        if self._replay.spending.number_of(binding) is None:
-            self._append(pen, "bind", binding.to_dict())
-        number = self._replay.spending.number_of(binding)
-        assert number is not None
-        first, seq = self._replay.spending.turns[number], self._replay.head.seq + 1
-        fresh = tuple(Query(name, seq, number, first + place) for place, name in enumerate(granted))
-        self._append(pen, "reserve", named(fresh, binding.charge) | by)
-        pen.reserve(fresh)
-        return fresh
-
-    def _give_up(self, pen: Pen, idle: Sequence[Query], why: str = "asked again") -> None:
-        for number in sorted({query.account for query in idle}):
-            some = [query for query in idle if query.account == number]
-            charge = self._replay.spending.bindings[number].charge
-            votes = {name: plain(votes_on(charge, name, some)) for name in charge.groups}
-            payload = named(some, charge) | {"votes": votes, "why": why}
-            self._append(pen, "void", payload)
-            pen.fence(some, self._replay.head.seq)
-
-    def _write_answers(
-        self,
-        pen: Pen,
-        new: list[Query],
-        answers: IntArray,
-        binding: Binding,
-        realise: Realise,
-        by: dict[str, Any],
-    ) -> None:
-        stored = [encode_answer(answer) for answer in as_answers(answers)]
-        told = answers_told(new, answers, stored, binding.charge, realise)
-        self._append(pen, "record", told | by)
-        pen.answer(zip(stored, new, strict=True), self._replay.head.seq)
-        self._maybe_checkpoint(pen)
-
-    def _maybe_checkpoint(self, pen: Pen) -> None:
-        """From time to time, what everything adds up to: opening need not replay it all."""
-        since = self._replay.head.seq - self._replay.checkpoint
-        if (
-            since < BETWEEN_CHECKPOINTS
-            or since < BETWEEN_CHECKPOINTS * len(self._replay.spending.bindings) // 20
-        ):
-            return
-        self._append(pen, "checkpoint", self._replay.spending.to_state())
-
-    def _require_whole(self, view: View, binding: Binding) -> None:
-        """A published ε is about the queries that were fixed, all of them and no other."""
+    def _require_all_answered(self, view: View, binding: Binding) -> None:
+        """A published ε covers exactly the queries that were fixed: require all of them."""
         number, spending = self._replay.spending.number_of(binding), self._replay.spending
-        names = [name for _, name, *_ in view.grouped("recorded")]
+        names = [name for _, name, *_ in view.marked("recorded")]
         if number is None or spending.recorded != spending.terms.queries:
             raise LedgerError(
-                f"{spending.recorded} of {spending.terms.queries} queries are answered; the ε of "
-                "a fixed number of queries is published when all of them are"
+                f"{spending.recorded} of {spending.terms.queries} queries are answered; the ε can "
+                "be published once all of them are"
             )
         if pool_digest(names) != binding.pool:
             raise LedgerMismatchError(OTHER_QUERIES)
@@ -357,7 +270,7 @@ class Ledger(LedgerReader):
         if self._meta("fingerprint").decode() != fingerprint(self._meta("salt")):
             raise LedgerMismatchError(
                 f"the ledger {self.path or 'in memory'} belongs to another data set; "
-                "name the ledger of this one, or a new file for new data"
+                "use the ledger of this data set, or a new file for new data"
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -367,9 +280,9 @@ class Ledger(LedgerReader):
     def __setstate__(self, state: dict[str, Any]) -> None:
         if "path" in state:
             path = Path(state["path"])
-            if not SqliteStore.present(path):
+            if not SqliteStore.exists(path):
                 raise LedgerError(f"there is no ledger at {path}")
             Ledger.__init__(self, SqliteStore.open(path, DEFAULT_WAIT))
             return
-        Ledger.__init__(self, SqliteStore.of_image(state["image"]))
+        Ledger.__init__(self, SqliteStore.from_image(state["image"]))
         self._sealed = True

@@ -1,4 +1,4 @@
-"""Why a budget does not allow another answer, and what would."""
+"""The error for a query that the budget does not allow, with advice."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from ballotine.ledger.terms import plan_order
 from ballotine.privacy.best import best_epsilon
 from ballotine.privacy.guarantee import Budget, round_up
 
-LARGEST = 1e6
+LARGEST_EPSILON = 1e6
 
 
 def refusal(spending: Spending, binding: Binding) -> InsufficientBudgetError:
-    """The error for a query that does not fit, in the user's terms."""
-    spending.require(binding)
+    """The error for a query that the budget does not allow."""
+    spending.require_chargeable(binding)
     terms = spending.terms
     if terms.queries is not None and spending.asked - spending.void >= terms.queries:
         return InsufficientBudgetError(
-            f"all {terms.queries} queries that were decided on beforehand are asked; "
-            "a fixed number of queries cannot grow afterwards",
+            f"all {terms.queries} queries that were fixed beforehand have been asked; "
+            "their number cannot be increased afterwards",
             requested=1.0,
             remaining=0.0,
         )
 
-    def room(pair: tuple[str, GroupCharge]) -> float:
+    def queries_left(pair: tuple[str, GroupCharge]) -> float:
         each, left = spending.accounts[pair[0]].left(pair[1].events)
         return left / each
 
-    name, share = min(binding.charge.shares, key=room)
+    name, charge = min(binding.charge.by_group, key=queries_left)
     account = spending.accounts[name]
-    each, left = account.left(share.events)
+    each, left = account.left(charge.events)
     whose = "the budget" if name == EVERYONE else f"the budget of group {name}"
     return InsufficientBudgetError(
         f"{whose}, {account.budget}, does not allow another answer: one costs "
-        f"ε = {_alone(share.events, account.budget.delta):g} on its own at this δ"
+        f"ε = {_alone(charge.events, account.budget.delta):g} on its own at this δ"
         f"{_advice(spending, account, binding.charge)}",
         requested=each,
         remaining=left,
@@ -46,32 +46,32 @@ def refusal(spending: Spending, binding: Binding) -> InsufficientBudgetError:
 
 
 def smallest_budget(events: Events, delta: float) -> float:
-    """The smallest ε, rounded up, with which a new ledger pays for one such query."""
+    """The smallest budget ε, rounded up, that allows one such query in a new ledger."""
     epsilon = _alone(events, delta)
-    while epsilon < LARGEST and not _affords(events, Budget(epsilon, delta)):
+    while epsilon < LARGEST_EPSILON and not _affords(events, Budget(epsilon, delta)):
         epsilon = round_up(epsilon * 1.002 + 1e-3)
-    return epsilon if epsilon < LARGEST else math.inf
+    return epsilon if epsilon < LARGEST_EPSILON else math.inf
 
 
 def _advice(spending: Spending, account: Account, charge: Charge) -> str:
     if spending.asked:
         spent = round_up(account.epsilon())
         return (
-            f", and ε = {spent:g} is spent already; a ledger that has paid for something keeps "
-            "its budget: use more noise, so that an answer costs less, or go on with what was "
-            "answered"
+            f", and ε = {spent:g} is spent already; a ledger that has paid for a query keeps "
+            "its budget: use more noise, so that an answer costs less, or continue with the "
+            "answers you have"
         )
-    least = {n: smallest_budget(s.events, account.budget.delta) for n, s in charge.shares}
+    least = {n: smallest_budget(s.events, account.budget.delta) for n, s in charge.by_group}
     if math.isinf(max(least.values())):
         return "; use more noise, so that an answer costs less"
     if charge.groups == (EVERYONE,):
         enough = f"a budget of ε = {least[EVERYONE]:g} pays"
-    else:  # a group's influence follows from all budgets: one alone would shift it
+    else:  # the weights of the groups depend on all budgets, so all must grow together
         times = max(least[name] / known.budget.epsilon for name, known in spending.accounts.items())
         enough = f"budgets of all groups {round_up(times, 1):g} times as large pay"
     return (
-        f"; {enough} for one answer, and a student needs several (a ledger that has paid for "
-        "nothing takes another budget); more noise or a larger δ make answers cheaper"
+        f"; {enough} for one answer, and a student needs several (this ledger has paid for "
+        "nothing yet, so its budget can be changed); more noise or a larger δ makes answers cheaper"
     )
 
 

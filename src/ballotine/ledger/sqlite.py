@@ -1,7 +1,7 @@
-"""Ledgers in SQLite files: creating and opening them, their layout and its migrations.
+"""Ledgers in SQLite files.
 
-Writers take the file's lock for one transaction and are on disk when it ends. Readers open
-the file read-only: they change no byte of it and wait for nobody.
+A writer locks the file for one transaction, which is on disk when it ends. Readers open the file
+read-only: they change no byte of it and never wait.
 """
 
 from __future__ import annotations
@@ -9,29 +9,36 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ballotine.errors import LedgerBusyError, LedgerError, LedgerTamperedError
 from ballotine.ledger.entries import Row
-from ballotine.ledger.sqlite_layout import (
-    MIGRATIONS,
+from ballotine.ledger.sqlite_file import (
     VERSION,
     WITH_ACCOUNTS,
-    expected,
-    layout,
-    misfit,
-    statements,
+    checked_version,
+    companion,
+    connect,
+    create_private,
+    has_unwritten,
+    has_wrong_type,
+    migrate,
+    read_query,
+    read_stored,
+    remove_companions,
+    translated_errors,
+    wrong_type,
 )
 from ballotine.ledger.store import Query, Stored
 
-LOOKED_UP = 500  # queries per statement: the oldest SQLite takes 999 parameters
+IDS_PER_STATEMENT = 500  # old versions of SQLite allow at most 999 parameters
 
 
 class SqliteStore:
-    """A ledger's file, or a ledger in memory."""
+    """A ledger in a SQLite file, or in memory."""
 
     def __init__(
         self, connection: sqlite3.Connection, path: Path | None, *, tidy: bool = False
@@ -42,48 +49,48 @@ class SqliteStore:
         self._process = os.getpid()
 
     @staticmethod
-    def present(path: Path | None) -> bool:
-        """Whether there is anything at that place already."""
+    def exists(path: Path | None) -> bool:
+        """Whether there is a non-empty file at this path."""
         return path is not None and path.is_file() and path.stat().st_size > 0
 
     @classmethod
     def open(cls, path: Path | None, wait: float) -> SqliteStore:
-        """For writing; the file is created, readable by its owner alone, if it is missing."""
+        """Open for writing; a missing file is created, readable by its owner only."""
         if path is not None:
-            _create_private(path)
-        with translated(path):
+            create_private(path)
+        with translated_errors(path):
             connection = sqlite3.connect(
                 ":memory:" if path is None else path,
                 timeout=wait,
                 isolation_level=None,
                 check_same_thread=False,
             )
-        return _guarded(connection, path, ("journal_mode = WAL", "synchronous = FULL"))
+        return _opened(connection, path, ("journal_mode = WAL", "synchronous = FULL"))
 
     @classmethod
     def read_only(cls, path: Path) -> SqliteStore:
-        """For reading; where not even a lock can be written, as a file that never changes."""
-        if not cls.present(path):
+        """Open for reading; if no lock can be written, the file is opened as immutable."""
+        if not cls.exists(path):
             raise LedgerError(f"there is no ledger at {path}")
-        alone = not _beside(path, "-wal").exists() and not _beside(path, "-shm").exists()
+        alone = not companion(path, "-wal").exists() and not companion(path, "-shm").exists()
         pragmas = ("query_only = ON",)
         try:
-            return _guarded(_connected(path, "mode=ro"), path, pragmas, tidy=alone)
+            return _opened(connect(path, "mode=ro"), path, pragmas, tidy=alone)
         except LedgerBusyError:
             raise
         except LedgerError as problem:
             if not isinstance(problem.__cause__, sqlite3.OperationalError):
                 raise
-            if _unfinished(path):
+            if has_unwritten(path):
                 raise LedgerError(
-                    f"the ledger {path} was not closed in order, and what belongs into it lies "
-                    "beside it: copy all of its files to a folder that you may write to"
+                    f"the ledger {path} was not closed properly, and part of it is still in the "
+                    "files next to it: copy all of them to a folder that you may write to"
                 ) from problem
-            return _guarded(_connected(path, "immutable=1"), path, pragmas)
+            return _opened(connect(path, "immutable=1"), path, pragmas)
 
     @classmethod
-    def of_image(cls, image: bytes) -> SqliteStore:
-        """A copy of a ledger in memory."""
+    def from_image(cls, image: bytes) -> SqliteStore:
+        """Open a copy of an in-memory ledger."""
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         connection.deserialize(image)
         return cls(connection, None)
@@ -95,73 +102,58 @@ class SqliteStore:
 
     @contextmanager
     def reading(self) -> Iterator[SqliteView]:
-        """One snapshot; inside another block it is that block's."""
+        """Open a snapshot; inside another block, that block's snapshot is used."""
         self._require_own_process()
         if self._connection.in_transaction:
-            with translated(self._path):
+            with translated_errors(self._path):
                 yield SqliteView(self._connection, self._version())
             return
         with self._transaction("BEGIN"):
             yield SqliteView(self._connection, self._version())
 
     @contextmanager
-    def writing(self) -> Iterator[SqlitePen]:
-        """One writer at a time; committed to disk when the block ends, else undone."""
+    def writing(self) -> Iterator[SqliteTransaction]:
+        """Open the only write transaction; on disk when the block ends, undone if it fails."""
         self._require_own_process()
         with self._transaction("BEGIN IMMEDIATE"):
-            yield SqlitePen(self._connection, self._version())
+            yield SqliteTransaction(self._connection, self._version())
 
     def check(self) -> None:
-        """Read every page and index, and look at the kind of every value."""
+        """Check every page, every index and the type of every value."""
         with self.reading():
             found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-            damaged = found != "ok" or misfit(self._connection)
+            damaged = found != "ok" or has_wrong_type(self._connection)
         if damaged:
             raise LedgerTamperedError(
-                f"the ledger {self._path} is damaged; restore an undamaged copy, and answer "
-                "nothing from this one"
+                f"the ledger {self._path} is damaged; restore an undamaged copy, and do not answer "
+                "from this one"
             )
 
     def image(self) -> bytes | None:
-        """A copy of a ledger in memory; None for a file, which can be opened again."""
+        """A copy of an in-memory ledger; None for a file, which can be opened again."""
         return None if self._path is not None else self._connection.serialize()
 
     def close(self) -> None:
         """Release the file."""
         self._connection.close()
         if self._tidy and self._path is not None:
-            _tidy_up(self._path)
+            remove_companions(self._path)
             self._tidy = False
 
     def _version(self) -> int:
-        """The layout's version, after a look at every table and trigger.
-
-        A trigger or view that is not ours could make the ledger forget, or never end.
-        """
-        version = int(self._connection.execute("PRAGMA user_version").fetchone()[0])
-        if version > VERSION:
-            raise LedgerError(
-                f"the ledger {self._path} was written by a newer Ballotine (schema {version}, "
-                f"this one knows {VERSION}); upgrade Ballotine"
-            )
-        if version < 0 or layout(self._connection) != expected(version):
-            raise LedgerTamperedError(
-                f"{self._path or 'the ledger in memory'} is not a ledger, or its tables were "
-                "changed by hand; restore the untouched file, and answer nothing from this one"
-            )
-        return version
+        return checked_version(self._connection, self._path)
 
     def _require_own_process(self) -> None:
-        """SQLite's locks do not follow a connection into a process that was forked off."""
+        """SQLite connections must not be used in a forked process: locks are not inherited."""
         if self._path is not None and os.getpid() != self._process:
             raise LedgerError(
-                f"the ledger {self._path} was opened by another process, which this one was "
-                "forked from; open it again in this process"
+                f"the ledger {self._path} was opened before this process was forked; open it "
+                "again in this process"
             )
 
     @contextmanager
     def _transaction(self, begin: str) -> Iterator[None]:
-        with translated(self._path):
+        with translated_errors(self._path):
             self._connection.execute(begin)
             try:
                 yield
@@ -174,23 +166,23 @@ class SqliteStore:
 
 @dataclass(frozen=True)
 class SqliteView:
-    """What one transaction sees."""
+    """A snapshot of the tables, inside one transaction."""
 
     connection: sqlite3.Connection
     version: int
 
     @property
     def empty(self) -> bool:
-        """Whether no ledger was founded here yet."""
+        """Whether the file contains no ledger yet."""
         return self.version == 0
 
     @property
     def current(self) -> bool:
-        """Whether the layout is this version's."""
+        """Whether the layout is current."""
         return self.version == VERSION
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Entries after that one, in order."""
+        """Entries with a higher number, in order."""
         if self.empty:
             return iter(())
         found: Iterator[Row] = self.connection.execute(
@@ -205,7 +197,7 @@ class SqliteView:
         )
 
     def newest(self, kind: str) -> Row | None:
-        """The last entry of a kind."""
+        """The latest entry of a kind."""
         if self.empty:
             return None
         text = "SELECT * FROM entries WHERE kind = ? ORDER BY seq DESC LIMIT 1"
@@ -218,22 +210,22 @@ class SqliteView:
         return found
 
     def queries(self, ids: Sequence[bytes]) -> dict[bytes, Query]:
-        """Reservations that stand, of those queries that have one."""
+        """The unfenced reservations of these queries, by id."""
         found: dict[bytes, Query] = {}
-        for start in range(0, len(ids), LOOKED_UP):
-            some = ids[start : start + LOOKED_UP]
+        for start in range(0, len(ids), IDS_PER_STATEMENT):
+            some = ids[start : start + IDS_PER_STATEMENT]
             wanted = f"id IN ({','.join('?' * len(some))})"
             found.update((query.id, query) for query in self._standing(wanted, some))
         return found
 
     def idle(self) -> Iterator[Query]:
-        """Reservations that stand and for which nothing was drawn."""
+        """Unfenced, unanswered reservations that are marked as undrawn."""
         if self.version < WITH_ACCOUNTS:
             return iter(())
         return self._standing("idle IS NOT NULL AND answer IS NULL ORDER BY reserved, id", ())
 
-    def grouped(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
-        """All queries that carry that mark, in its order and then by name."""
+    def marked(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
+        """All queries that carry a mark, ordered by the mark and then by id."""
         known = {"reserved", "recorded"} | (
             {"fenced", "idle"} if self.version >= WITH_ACCOUNTS else set()
         )
@@ -245,15 +237,15 @@ class SqliteView:
             f"SELECT {by}, id, {account}, {turn}, answer FROM {self._table} "
             f"WHERE {by} IS NOT NULL ORDER BY {by}, id"
         )
-        return map(_stored, found)
+        return map(read_stored, found)
 
     def meta(self, key: str) -> bytes | None:
-        """A fact that is not part of the chain."""
+        """A value stored outside the chain."""
         row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         if row is None:
             return None
         if not isinstance(row[0], bytes):
-            raise _misfitting()
+            raise wrong_type()
         return row[0]
 
     @property
@@ -268,22 +260,19 @@ class SqliteView:
             turn = "turn" if self.version > 1 else "0"
             columns, stands = f"id, reserved, 0, {turn}, answer, 0", ""
         text = f"SELECT {columns} FROM {self._table} WHERE {stands} {wanted}"
-        return map(_query, self.connection.execute(text, values))
+        return map(read_query, self.connection.execute(text, values))
 
 
-class SqlitePen(SqliteView):
+class SqliteTransaction(SqliteView):
     """Writes inside one transaction."""
 
     def append(self, row: Row) -> None:
-        """Add an entry."""
+        """Append an entry."""
         self.connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?)", row)
 
     def upgrade(self, seq: int) -> None:
-        """Bring the layout up to date; what older versions left pending is fenced."""
-        for step in MIGRATIONS[self.version :]:
-            for statement in statements(step):
-                self.connection.execute(statement)
-        self.connection.execute(f"PRAGMA user_version = {VERSION}")
+        """Migrate the layout; queries that older versions left pending are fenced."""
+        migrate(self.connection, self.version)
         if self.version:
             self.connection.execute(
                 "UPDATE reservations SET fenced = ? WHERE answer IS NULL", (seq,)
@@ -304,15 +293,15 @@ class SqlitePen(SqliteView):
         )
 
     def fence(self, queries: Iterable[Query], seq: int) -> None:
-        """No answer to these reservations is accepted from now on."""
+        """Accept no answer to these reservations from now on."""
         self._update("fenced = ?", [(seq, query.id, query.reserved) for query in queries])
 
     def mark_idle(self, queries: Iterable[Query], seq: int) -> None:
-        """Note that nothing was drawn for these reservations."""
+        """Mark these reservations as undrawn."""
         self._update("idle = ?", [(seq, query.id, query.reserved) for query in queries])
 
     def set_meta(self, key: str, value: bytes) -> None:
-        """Keep a fact."""
+        """Store a value outside the chain."""
         self.connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
     def _update(self, change: str, values: list[tuple[object, ...]]) -> None:
@@ -321,121 +310,30 @@ class SqlitePen(SqliteView):
             "WHERE id = ? AND reserved = ? AND answer IS NULL AND fenced IS NULL"
         )
         if self.connection.executemany(text, values).rowcount != len(values):
-            raise LedgerError("a change to a reservation that does not stand was refused")
+            raise LedgerError("a reservation that was answered or given up cannot be changed")
 
 
-def _query(row: tuple[Any, ...]) -> Query:
-    """A reservation that stands."""
-    name, reserved, account, turn, answer, idle = row
-    _stored((reserved, name, account, turn, answer))
-    return Query(name, reserved, account, turn, answer, bool(idle))
-
-
-def _stored(row: Stored) -> Stored:
-    """A reservation, as long as its values are of the kinds that a ledger writes."""
-    mark, name, account, turn, answer = row
-    numbers = isinstance(mark, int) and isinstance(account, int) and isinstance(turn, int)
-    if not (numbers and isinstance(name, bytes) and (answer is None or isinstance(answer, bytes))):
-        raise _misfitting()
-    return row
-
-
-def _misfitting() -> LedgerTamperedError:
-    return LedgerTamperedError(
-        "the ledger holds a value of another kind than is ever written to it: it was changed by "
-        "hand; restore the untouched file, and answer nothing from this one"
-    )
-
-
-@contextmanager
-def translated(path: Path | None) -> Iterator[None]:
-    """Turn SQLite's errors into sentences that say what to do."""
-    where = "the in-memory ledger" if path is None else f"the ledger {path}"
-    try:
-        yield
-    except sqlite3.OperationalError as problem:
-        text = str(problem)
-        if "locked" in text or "busy" in text:
-            raise LedgerBusyError(
-                f"{where} is held by another process; wait for it to finish and try again"
-            ) from problem
-        if "full" in text:
-            raise LedgerError(
-                f"the disk that holds {where} is full; nothing was answered, "
-                "free some space and resume"
-            ) from problem
-        raise LedgerError(f"{where} cannot be used: {text}") from problem
-    except (sqlite3.DatabaseError, OverflowError, UnicodeDecodeError) as problem:
-        raise LedgerError(f"{where} is damaged or not a ledger: {problem}") from problem
-
-
-def _guarded(
+def _opened(
     connection: sqlite3.Connection,
     path: Path | None,
     pragmas: Sequence[str],
     *,
     tidy: bool = False,
 ) -> SqliteStore:
-    """A store whose file is one of ours, or empty; else it is closed again."""
+    """A store, if its file is empty or a ledger; otherwise it is closed and an error raised."""
     store = SqliteStore(connection, path, tidy=tidy)
     try:
-        with translated(path):
-            # Functions of the file's own schema may not call anything with side effects.
+        with translated_errors(path):
+            # Do not let the file's own schema call functions with side effects.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA foreign_keys = ON")
-            store._version()  # before anything is set: a stranger's file is not ours to change
+            # First, so that a file that is not a ledger is left unchanged; and in one transaction,
+            # because another process may be creating the ledger.
+            with store.reading():
+                pass
             for pragma in pragmas:
                 connection.execute(f"PRAGMA {pragma}")
     except BaseException:
         store.close()
         raise
     return store
-
-
-def _beside(path: Path, suffix: str) -> Path:
-    real = path.resolve()
-    return real.with_name(real.name + suffix)
-
-
-def _unfinished(path: Path) -> bool:
-    """Whether a writer left something beside the file that belongs into it."""
-    found = [_beside(path, suffix) for suffix in ("-wal", "-journal")]
-    return any(file.exists() and file.stat().st_size for file in found)
-
-
-def _tidy_up(path: Path) -> None:
-    """Remove the empty companions that SQLite made for a reader, who may not do so itself.
-
-    The last connection that may write removes them when it ends, unless somebody else has
-    come: only SQLite can tell. It has nothing to write into the ledger.
-    """
-    if _unfinished(path) or not _beside(path, "-wal").exists():
-        return
-    with suppress(sqlite3.Error):
-        connection = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode=rw", uri=True, timeout=0, isolation_level=None
-        )
-        with closing(connection):
-            connection.execute("PRAGMA schema_version").fetchone()
-
-
-def _connected(path: Path, how: str) -> sqlite3.Connection:
-    with translated(path):
-        return sqlite3.connect(
-            f"{path.resolve().as_uri()}?{how}",
-            uri=True,
-            timeout=1.0,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-
-
-def _create_private(path: Path) -> None:
-    try:
-        descriptor = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-    except OSError as problem:
-        raise LedgerError(
-            f"the ledger {path} cannot be written ({problem.strerror}); "
-            "choose a folder that exists and that you may write to"
-        ) from problem
-    os.close(descriptor)

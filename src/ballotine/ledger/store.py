@@ -1,8 +1,8 @@
-"""Where a ledger's entries live: what every store must do, whichever database it is.
+"""The interface of ledger stores, whatever the database.
 
-A store keeps bytes in order and durably; it knows nothing of privacy. What entries mean is
-the business of `spending`, and what may be written that of `book`. A store passes the
-contract suite in tests/ledger/contract.py.
+A store keeps entries and reservations durably and in order; it knows nothing about privacy. What
+entries mean is defined in `spending`, and what may be written in `ledger`. Every store must pass
+the contract tests in tests/ledger/contract.py.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ class Query(NamedTuple):
     """One reservation of one query.
 
     Attributes:
-        id: names the query.
-        reserved: the entry that reserved it.
-        account: the entry that says for whom and what.
-        turn: its number among the queries of that account.
-        answer: as stored; None while it is pending.
-        idle: whether its session ended in order before any noise was drawn for it.
+        id: identifies the query.
+        reserved: the number of the entry that reserved it.
+        account: the number of the entry that holds its binding.
+        turn: its position among the queries of that account.
+        answer: the encoded answer; None while it is pending.
+        idle: whether its session ended normally before any noise was drawn for it.
     """
 
     id: bytes
@@ -36,88 +36,88 @@ class Query(NamedTuple):
 
 
 class View(Protocol):
-    """One snapshot of a store: what others write meanwhile is not in it."""
+    """A snapshot of a store; concurrent writes are not visible in it."""
 
     @property
     def empty(self) -> bool:
-        """Whether no ledger was founded here yet."""
+        """Whether the store contains no ledger yet."""
 
     @property
     def current(self) -> bool:
-        """Whether the layout is this version's; an older one can be read, not written."""
+        """Whether the layout is current; an older one can be read but not written."""
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Entries after that one, in order."""
+        """Entries with a higher number, in order."""
 
     def row(self, seq: int) -> Row | None:
         """The entry with that number."""
 
     def newest(self, kind: str) -> Row | None:
-        """The last entry of a kind."""
+        """The latest entry of a kind."""
 
     def of_kind(self, kind: str) -> Iterator[Row]:
         """All entries of a kind, in order."""
 
     def queries(self, ids: Sequence[bytes]) -> dict[bytes, Query]:
-        """Reservations that stand, of those queries that have one."""
+        """The unfenced reservations of these queries, by id."""
 
     def idle(self) -> Iterator[Query]:
-        """Reservations that stand, were never answered, and for which nothing was drawn."""
+        """Unfenced, unanswered reservations that are marked as undrawn."""
 
-    def grouped(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
-        """All queries that carry that mark, in its order and then by name."""
+    def marked(self, by: Literal["reserved", "recorded", "fenced", "idle"]) -> Iterator[Stored]:
+        """All queries that carry a mark, ordered by the mark and then by id."""
 
     def meta(self, key: str) -> bytes | None:
-        """A fact that is not part of the chain."""
+        """A value stored outside the chain."""
 
 
 Stored = tuple[int, bytes, int, int, bytes | None]
-"""A mark, and the name, account, turn and answer of the query that carries it."""
+"""A mark (an entry's number), and the id, account, turn and answer of the query with it."""
 
 
-class Pen(View, Protocol):
-    """The only writer; what it writes is durable when its block ends, else undone."""
+class Transaction(View, Protocol):
+    """The only writer; its changes are durable when its block ends, or undone if it fails."""
 
     def append(self, row: Row) -> None:
-        """Add an entry."""
+        """Append an entry."""
 
     def upgrade(self, seq: int) -> None:
-        """Bring the layout up to date; pending queries are fenced by that entry."""
+        """Migrate the layout; the entry with this number fences all pending queries."""
 
     def reserve(self, queries: Iterable[Query]) -> None:
         """Add reservations."""
 
     def answer(self, answers: Iterable[tuple[bytes, Query]], seq: int) -> None:
-        """Store answers to pending reservations, for good."""
+        """Store answers to pending reservations; they can never be changed."""
 
     def fence(self, queries: Iterable[Query], seq: int) -> None:
-        """No answer to these reservations is accepted from now on."""
+        """Accept no answer to these reservations from now on."""
 
     def mark_idle(self, queries: Iterable[Query], seq: int) -> None:
-        """Note that nothing was drawn for these reservations."""
+        """Mark these reservations as undrawn."""
 
     def set_meta(self, key: str, value: bytes) -> None:
-        """Keep a fact."""
+        """Store a value outside the chain."""
 
 
 class Store(Protocol):
-    """A ledger's home."""
+    """Keeps the entries and reservations of one ledger."""
 
     @property
     def path(self) -> Path | None:
-        """The file, where there is one."""
+        """The file, if there is one."""
 
     def reading(self) -> AbstractContextManager[View]:
-        """One snapshot; it changes nothing and waits for nobody."""
+        """Open a snapshot; this changes nothing and never waits."""
 
-    def writing(self) -> AbstractContextManager[Pen]:
-        """One writer at a time; durable when the block ends, undone when it fails."""
+    def writing(self) -> AbstractContextManager[Transaction]:
+        """Open the only write transaction; durable when the block ends, undone if it fails."""
 
     def check(self) -> None:
-        """Look at the whole medium for damage that reading might miss."""
+        """Check the whole store for damage that reading might miss."""
 
     def image(self) -> bytes | None:
-        """A copy of a store that lives in memory; None for one that can be opened again."""
+        """A copy of an in-memory store; None for one that can be opened again."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the database."""

@@ -1,8 +1,8 @@
-"""What a ledger promises, and by which rule it stops: fixed when it is opened, for good.
+"""A ledger's terms: what it promises and when it stops, fixed when it is created.
 
-The stop rule is a Rényi filter at one order per group. The order follows from the budget alone,
-before any query is known: adaptive composition at an order that was fixed beforehand needs no
-assumption on how queries are chosen (Feldman and Zrnic 2021, Theorem 4.3).
+The stop rule is a Rényi filter at one order per group. The order depends on the budget alone,
+before any query is known: adaptive composition at an order fixed beforehand needs no assumption
+on how queries are chosen (Feldman and Zrnic 2021, Theorem 4.3).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 
 
 class Mode(StrEnum):
-    """When answering stops, and what may be said afterwards.
+    """When answering stops, and what may be claimed afterwards.
 
-    STRICT: stop on the data-independent cost. FIXED: a number of queries decided beforehand;
+    STRICT: stop on the data-independent cost. FIXED: the number of queries is fixed beforehand;
     afterwards a smaller, data-dependent ε may be published, sanitised. PAPER: stop on the
     data-dependent cost as papers do, for reproduction; the result may not be released.
     """
@@ -36,16 +36,16 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True)
 class Terms:
-    """The promise to each group of records, and the rule that keeps it.
+    """The promise to each group of records, and the rule that enforces it.
 
     Attributes:
         budgets: what each group may be charged; one δ for all.
-        mode: the rule.
-        queries: how many queries are asked in FIXED mode, and never more.
-        plan: how the ε of FIXED mode will be published, chosen before any vote is seen.
-        mechanism: in FIXED mode, the one that answers, with its parameters.
-        orders: of each group's stop rule; empty in terms that were not written yet, and in
-            those of version 0.1.
+        mode: when answering stops.
+        queries: in FIXED mode, the number of queries.
+        plan: in FIXED mode, how ε will be published, chosen before any vote is seen.
+        mechanism: in FIXED mode, the mechanism that answers, with its parameters.
+        orders: the order of each group's filter; empty before the terms are settled, and in
+            version 0.1.
     """
 
     budgets: tuple[tuple[str, Budget], ...]
@@ -56,26 +56,28 @@ class Terms:
     orders: tuple[tuple[str, float], ...] = ()
 
     def __post_init__(self) -> None:
-        # The order of groups means nothing, and the file does not keep it.
+        # The order of the groups has no meaning, and the ledger does not keep it.
         object.__setattr__(self, "budgets", tuple(sorted(self.budgets, key=lambda pair: pair[0])))
         object.__setattr__(self, "orders", tuple(sorted(self.orders)))
         names = [name for name, _ in self.budgets]
         if not names or len(set(names)) != len(names) or not all(names):
-            raise ParameterError("a ledger needs one budget per group, each group named once")
+            raise ParameterError("a ledger needs at least one group, and one budget per group")
         if len({budget.delta for _, budget in self.budgets}) > 1:
-            raise ParameterError("all groups of a ledger share one δ")
+            raise ParameterError("all groups of a ledger must have the same δ")
         if (self.queries is not None) != (self.mode is Mode.FIXED):
-            raise ParameterError("the fixed mode, and no other, needs a number of queries")
+            raise ParameterError(
+                "fixed mode needs a number of queries, and no other mode takes one"
+            )
         if self.queries is not None and self.queries < 1:
-            raise ParameterError(f"at least one query is asked, got {self.queries}")
+            raise ParameterError(f"the number of queries must be at least 1, got {self.queries}")
         if self.orders and [name for name, _ in self.orders] != names:
-            raise ParameterError("a stop rule needs one order per group")
+            raise ParameterError("a filter needs one order per group")
         if not all(order > 1 for _, order in self.orders):
-            raise ParameterError("the order of a stop rule lies above 1")
+            raise ParameterError("the order of a filter must be above 1")
 
     @classmethod
     def of(cls, promise: Terms | Budget | Mapping[str, Budget]) -> Terms:
-        """Terms from a budget for everyone, or one per group."""
+        """Make terms from a budget for everyone, or from one per group."""
         if isinstance(promise, Terms):
             return promise
         if isinstance(promise, Budget):
@@ -83,7 +85,7 @@ class Terms:
         return cls(tuple(promise.items()))
 
     def planned(self) -> Terms:
-        """The same terms, with an order for every group's stop rule."""
+        """The same terms, with an order for every group's filter."""
         if self.orders:
             return self
         return replace(self, orders=tuple((name, plan_order(b)) for name, b in self.budgets))
@@ -99,7 +101,7 @@ class Terms:
             return None
         return (
             f"it promises {stored} for its data set and cannot be opened with {self}, because a "
-            "budget belongs to the data and not to a run"
+            "budget belongs to the data set, not to a run"
         )
 
     @property
@@ -118,7 +120,7 @@ class Terms:
         return f"{text} in {self.mode} mode{asked}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for the ledger's file."""
+        """The terms as JSON values, for the ledger."""
         return {
             "budgets": {name: _numbers(budget) for name, budget in self.budgets},
             "mechanism": self.mechanism,
@@ -130,7 +132,7 @@ class Terms:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Terms:
-        """Read terms back, those of version 0.1 too."""
+        """Read terms from the ledger, including those of version 0.1."""
         if "budget" in stored:
             return cls.of(Budget(**stored["budget"]))
         return cls(
@@ -147,16 +149,16 @@ class Promise(Protocol):
     """What a ledger is asked to promise when it is opened."""
 
     def settle(self) -> Terms:
-        """The terms of a new ledger; this may take a while, and is asked once."""
+        """The terms of a new ledger; this may be slow, and is called once."""
 
     def disagreement(self, stored: Terms) -> str | None:
         """Why a ledger with these terms is not the one asked for, or None."""
 
 
 def plan_order(budget: Budget) -> float:
-    """The order at which the budget affords most releases whose cost grows like the order.
+    """The order at which the budget affords the most releases whose cost is linear in the order.
 
-    Gaussian noise, and what is released behind it, costs about that; pure releases cost less.
+    Gaussian noise costs about that; releases with pure differential privacy cost less.
     """
     orders = widen(DEFAULT_ORDERS)
     allowed = conversion.allowance(orders, budget.epsilon, budget.delta)

@@ -1,7 +1,7 @@
-"""Checking a whole ledger, and holding it against a card that was issued from it.
+"""Verifying a whole ledger, and comparing it with the anchor of a card.
 
-Everything is read from one snapshot, entry by entry, so others may write meanwhile and
-memory does not grow with the ledger.
+Everything is read from one snapshot, entry by entry, so others may write meanwhile and memory use
+does not grow with the ledger.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ballotine.errors import LedgerError, LedgerTamperedError
 from ballotine.ledger import entries as chain
-from ballotine.ledger.binding import charge_from, reservation_digest
+from ballotine.ledger.binding import charge_from_json, reservation_digest
 from ballotine.ledger.charge import Charge
 from ballotine.ledger.entries import Anchor, Entry
 from ballotine.ledger.ledger import Ledger
@@ -26,7 +26,7 @@ from ballotine.ledger.terms import Mode
 
 @dataclass(frozen=True)
 class Verified:
-    """What a successful verification looked at."""
+    """What a successful verification covered."""
 
     entries: int
     queries: int
@@ -39,20 +39,20 @@ def verify(
     anchor: Anchor | None = None,
     watch: Callable[[Spending, Entry], None] = lambda *_: None,
 ) -> Verified:
-    """Raise LedgerTamperedError unless every part of the ledger fits every other.
+    """Raise LedgerTamperedError unless the ledger is consistent.
 
-    The chain shows edits of entries; the digests in it show edits of queries and
-    answers; the anchor of a card shows a truncated or restored older copy.
+    The hash chain reveals edits of entries, the digests in it edits of queries and answers, and
+    the anchor of a card a truncated ledger or an older copy.
 
     Args:
-        ledger: what to check.
-        anchor: where the ledger stood when a card was written.
-        watch: is shown what the entries add up to after each of them.
+        ledger: the ledger to verify.
+        anchor: the head of the ledger when a card was written.
+        watch: called after each entry, with the totals so far.
     """
     ledger.store.check()
     with ledger.store.reading() as view:
         audit = _Audit(view, anchor)
-        for entry in chain.chained(view.rows(), 0, chain.GENESIS):
+        for entry in chain.read_chain(view.rows(), 0, chain.GENESIS):
             audit.take(entry)
             watch(audit.spending, entry)
         audit.finish()
@@ -60,7 +60,7 @@ def verify(
 
 
 def read_anchor(card: Path) -> Anchor:
-    """The anchor that a privacy card (card.json) carries."""
+    """Read the anchor of a privacy card (card.json)."""
     try:
         stated = json.loads(card.read_text(encoding="utf-8"))["ledger"]
         return Anchor(str(stated["id"]), int(stated["seq"]), str(stated["hash"]))
@@ -69,16 +69,16 @@ def read_anchor(card: Path) -> Anchor:
 
 
 class _Audit:
-    """Follows entries and the queries they speak of, side by side."""
+    """Replays entries and checks them against the stored queries."""
 
     def __init__(self, view: View, anchor: Anchor | None) -> None:
         self._view = view
         self._anchor = anchor
         self._marked = {
-            "reserve": _Marked(view.grouped("reserved")),
-            "record": _Marked(view.grouped("recorded")),
-            "void": _Marked(view.grouped("fenced")),
-            "undrawn": _Marked(view.grouped("idle")),
+            "reserve": _QueriesByMark(view.marked("reserved")),
+            "record": _QueriesByMark(view.marked("recorded")),
+            "void": _QueriesByMark(view.marked("fenced")),
+            "undrawn": _QueriesByMark(view.marked("idle")),
         }
         self.spending: Spending
         self.head = Anchor("", 0, chain.GENESIS)
@@ -95,7 +95,9 @@ class _Audit:
         if entry.kind == "checkpoint" and entry.payload != json.loads(
             chain.canonical(self.spending.to_state())
         ):
-            raise LedgerTamperedError(f"checkpoint {entry.seq} of the ledger is not what was spent")
+            raise LedgerTamperedError(
+                f"checkpoint {entry.seq} of the ledger differs from what was spent"
+            )
         self.spending.apply(entry)
         self._check_budget(entry)
         self._check_queries(entry)
@@ -104,26 +106,26 @@ class _Audit:
             self._check_anchor(self._anchor)
 
     def finish(self) -> None:
-        """Nothing may be left over, and a card may not know more than the ledger."""
+        """Raise if queries are left over, or if the card is newer than the ledger."""
         if self.seq == 0:
-            raise LedgerTamperedError("the ledger has lost its first entry")
+            raise LedgerTamperedError("the ledger's first entry is missing")
         if any(marked.left for marked in self._marked.values()) or self._answers != self._answered:
-            raise LedgerTamperedError("the ledger holds queries that no entry accounts for")
+            raise LedgerTamperedError("the ledger contains queries that no entry accounts for")
         if self._anchor is not None and self._anchor.seq > self.seq:
             self._check_owner(self._anchor)
             raise LedgerTamperedError(
-                f"the ledger is older than its card: it ends at entry {self.seq}, the card saw "
-                f"entry {self._anchor.seq}; it was truncated or restored from an old copy"
+                f"the ledger is older than its card: it ends at entry {self.seq}, but the card "
+                f"names entry {self._anchor.seq}; it was truncated or restored from an old copy"
             )
 
     def _check_anchor(self, anchor: Anchor) -> None:
         self._check_owner(anchor)
         if anchor.hash != self.head.hash:
-            raise LedgerTamperedError("the ledger's history differs from the one its card saw")
+            raise LedgerTamperedError("the ledger's history differs from the one its card names")
 
     def _check_owner(self, anchor: Anchor) -> None:
         if anchor.ledger != self.spending.identity:
-            raise LedgerTamperedError("the card was issued from another ledger than this one")
+            raise LedgerTamperedError("the card belongs to another ledger")
 
     def _check_data(self, entry: Entry) -> None:
         facts = [self._view.meta(key) for key in ("salt", "fingerprint")]
@@ -132,7 +134,7 @@ class _Audit:
             raise LedgerTamperedError("the ledger's link to its data set was changed")
 
     def _check_budget(self, entry: Entry) -> None:
-        """At no payment may the cost have been above the promise."""
+        """Raise if a payment took the cost above the budget."""
         pays = entry.kind == "reserve" or (entry.kind == "publish" and "account" in entry.payload)
         if not pays or self.spending.terms.mode is Mode.PAPER:
             return
@@ -140,7 +142,7 @@ class _Audit:
             raise LedgerTamperedError(f"entry {entry.seq} of the ledger exceeds its budget")
 
     def _check_queries(self, entry: Entry) -> None:
-        if entry.kind == "migrate":  # what was pending then is fenced, and stays charged
+        if entry.kind == "migrate":  # queries pending at that point are fenced, and stay charged
             self._marked["void"].take(entry.seq)
         if entry.kind not in self._marked:
             return
@@ -166,8 +168,8 @@ class _Audit:
             )
 
     def _in_turn(self, entry: Entry, rows: list[Stored]) -> bool:
-        """Turns follow each other, also where nobody takes turns and no digest holds them."""
-        if entry.kind != "reserve" or "account" not in entry.payload:  # as version 0.1 wrote it
+        """Whether turns are consecutive; a digest covers them only if teachers take turns."""
+        if entry.kind != "reserve" or "account" not in entry.payload:  # version 0.1
             return True
         end = self.spending.turns[entry.payload["account"]]
         return sorted(row[3] for row in rows) == list(range(end - len(rows), end))
@@ -175,11 +177,11 @@ class _Audit:
     def _charge(self, entry: Entry) -> Charge:
         if "account" in entry.payload:
             return self.spending.bindings[entry.payload["account"]].charge
-        return charge_from(entry.payload["events"])
+        return charge_from_json(entry.payload["events"])
 
 
-class _Marked:
-    """Queries that carry a mark, handed out mark by mark."""
+class _QueriesByMark:
+    """Queries that carry a mark, taken mark by mark."""
 
     def __init__(self, rows: Iterator[Stored]) -> None:
         self._groups = groupby(rows, key=itemgetter(0))

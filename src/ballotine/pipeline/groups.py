@@ -43,7 +43,7 @@ def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending,
     if not plan.individual:
         return ()
     strict, guaranteed = ledger.terms.mode is Mode.STRICT, spending.guaranteed()
-    shares = dict(procedure.rules.charge.shares)
+    shares = dict(procedure.rules.charge.by_group)
     rows = []
     for group in plan.groups:
         account = spending.accounts[group.name]

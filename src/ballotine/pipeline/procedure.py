@@ -226,4 +226,4 @@ class Procedure:
         rules = {known.rule for known in ledger.spending().bindings.values()}
         if begun and rules & {binding.rule, ""}:  # version 0.1 did not write rules down
             return
-        ledger.require_room(binding)
+        ledger.require_affordable(binding)

@@ -1,4 +1,4 @@
-"""The report room: the privacy card, for machines, for people and as a page."""
+"""The privacy card of a run: as JSON, as Markdown and as an HTML report."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What all figures of the report share: colours, axes, bars, and names made harmless.
+"""What the figures of the report share: colours, axes, bars and safe labels.
 
-Colours are names of the page's CSS variables; the page's script puts the current theme's
-values in. Labels are positions with a text beside them, never category names: two hostile
-names that look alike must not fall into one bar. Plotly reads a small HTML dialect in every
-text, so names are escaped for it.
+Colours are names of the page's CSS variables; the page's script substitutes the current theme's
+values. Bars are placed by position and labelled with text, never by category name: two hostile
+names that look alike must not be merged into one bar. Plotly interprets some HTML in every text,
+so names are escaped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from ballotine.report.words import name
+from ballotine.report.formatting import name
 
 Figure = dict[str, Any]
 
@@ -29,17 +29,17 @@ ACCENT, REST, CELL, SOFT, INK, MUTED, LINE, CLEAR = (
     "rgba(0,0,0,0)",
 )
 _LABEL = 14
-_ROOM_FOR_NUMBERS = 64
+_MARGIN_FOR_NUMBERS = 64
 _MOST_POINTS = 1000
 
 
 def label(value: object) -> str:
-    """A class's name as plotly may show it: short, and without plotly's own markup."""
+    """A name as Plotly may show it: short, with its markup escaped."""
     return escape(name(value, _LABEL), quote=False)
 
 
 def thinned(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Not too many points, and always the last."""
+    """At most a thousand points, including the last."""
     stride = -(-len(history) // _MOST_POINTS)
     return history[::-1][::stride][::-1]
 
@@ -51,7 +51,7 @@ def bars(
     title: str,
     longest: float | None = None,
 ) -> Figure:
-    """Horizontal bars, each with its number beside it."""
+    """Horizontal bars, each labelled with its number."""
     places = list(range(len(classes)))
     labels = [label(each) for each in classes]
     figure = go.Figure(
@@ -73,7 +73,7 @@ def bars(
         axis("", autorange="reversed", tickmode="array", tickvals=places, ticktext=labels)
     )
     figure.update_layout(bargap=0.35)
-    return finished(figure, 70 + 30 * len(classes), right=_ROOM_FOR_NUMBERS)
+    return finished(figure, 70 + 30 * len(classes), right=_MARGIN_FOR_NUMBERS)
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""The privacy card: everything about a run that may be shown, in one dictionary.
+"""The privacy card: everything about a run that may be shown, as one dictionary.
 
-Nothing here may depend on private data beyond what the ledger charged: the card is made
-from the configuration, the released answers, labelled test rows and the ledger. Test rows that
-were taken out of the private file are protected no longer, and the guarantee says so.
+Nothing here may depend on private data beyond what the ledger charged: the card is made from the
+configuration, the released answers, labelled test rows and the ledger. Test rows taken out of the
+private file are no longer protected, and the guarantee says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FORMAT = 1
 
 
 def build_card(result: RunResult) -> dict[str, Any]:
-    """The card of a finished run."""
+    """Build the card of a finished run."""
     settings, found = result.settings, result.evaluation
     return {
         "format": FORMAT,
@@ -82,8 +82,8 @@ def write_card(folder: RunFolder, card: dict[str, Any], signer: Signer | None = 
 
 
 def write_pages(folder: RunFolder, card: dict[str, Any]) -> None:
-    """Write what is derived from card.json: card.md and report.html."""
-    text, page = render_markdown(card), render_html(card)  # both, before either is replaced
+    """Write card.md and report.html, which are derived from card.json."""
+    text, page = render_markdown(card), render_html(card)  # render both before replacing either
     write_atomic(folder.card_text, text)
     write_atomic(folder.report, page)
 
@@ -104,7 +104,7 @@ def _queries(result: RunResult) -> dict[str, int]:
 
 
 def _first(result: RunResult) -> IntArray:
-    """The first public row that equals each of those that could be asked."""
+    """For each public row that could be asked, the first row equal to it."""
     return first_places(row_keys(result.dataset.X_public[: len(result.answers)]))
 
 
@@ -125,7 +125,7 @@ def _data(result: RunResult) -> dict[str, Any]:
 
 def _answers(result: RunResult) -> dict[str, Any]:
     first = _first(result)
-    once = first == np.arange(len(first))  # a repeated row is no other release
+    once = first == np.arange(len(first))  # a repeated row is not another release
     file = {"file": result.folder.answers.name, "sha256": sha256_of(result.folder.answers)}
     return file | result.answers.task.counts(result.answers.labels[once])
 
@@ -143,16 +143,18 @@ def _student(result: RunResult) -> dict[str, Any]:
 
 
 def _published(result: RunResult) -> dict[str, Any] | None:
-    """How the sanitised ε was published, where there is one, and how it may fail."""
+    """How a sanitised ε was published, and with what probability it is too small."""
     if result.guarantee.kind is not Kind.SANITISED:
         return None
     statement = result.account.statement or {}
-    sure = "confidence" if "confidence" in statement else "failure"  # beside δ, or in it
+    sure = (
+        "confidence" if "confidence" in statement else "failure"
+    )  # not included in δ, or included
     return {sure: statement[sure], "order": statement["order"]}
 
 
 def _individual(result: RunResult) -> dict[str, Any] | None:
-    """The groups of individual budgets: their sizes are taken as public."""
+    """The groups of individual budgets; their sizes are considered public."""
     procedure, account = result.procedure, result.account
     plan = procedure.plan
     if not plan.individual:
@@ -185,7 +187,7 @@ def _experiment(result: RunResult) -> dict[str, Any] | None:
 
 
 def _configuration(result: RunResult) -> dict[str, Any]:
-    """The run file without the holder's folders: a path may tell more than it should."""
+    """The run file without the holder's folders, since a path may reveal too much."""
     content = result.settings.model_dump(mode="json", by_alias=True, exclude_none=True)
     for section, keys in (
         ("data", ("private", "public", "test", "schema", "folder")),

@@ -1,4 +1,4 @@
-"""The plotly figures of the report, as plain JSON."""
+"""The Plotly figures of the report, as JSON."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from ballotine.report.canvas import (
     label,
     thinned,
 )
+from ballotine.report.formatting import number, percent, up
 from ballotine.report.promise import mode_of
 from ballotine.report.training import curves_of, second_stage
-from ballotine.report.words import number, percent, up
 from ballotine.students import losses_in
 
 _MOST_CELLS_WITH_TEXT = 12
 MOST_LINES = 6
-"""More groups than this are told in a table alone."""
+"""More groups than this are shown in a table only."""
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MOST_CLASSES = 40
-"""More classes than this are told in a table alone: a chart of them cannot be read."""
+"""More classes than this are shown in a table only: their chart would be unreadable."""
 
 
 def draw(card: Mapping[str, Any]) -> dict[str, Figure]:
-    """Every figure the card has numbers for, by the name the page knows it under."""
+    """Every figure that the card has numbers for, by its name in the template."""
     figures: dict[str, Figure] = {}
     groups = (card.get("individual") or {}).get("groups", [])
     if len(card["history"]) > 1 and len(groups) > 1:
@@ -76,7 +76,7 @@ def _student_figures(evaluation: Mapping[str, Any] | None) -> dict[str, Figure]:
 
 
 def cost(history: list[dict[str, Any]], budget: float, word: str = "budget") -> Figure:
-    """ε against the number of queries asked, under the line of the budget."""
+    """ε against the number of queries asked, with a line at the budget."""
     points = thinned(history)
     asked = [point["asked"] for point in points]
     spent = [point["epsilon"] for point in points]
@@ -96,26 +96,8 @@ def cost(history: list[dict[str, Any]], budget: float, word: str = "budget") -> 
             hovertemplate="%{text}<extra></extra>",
         )
     )
-    figure.add_shape(
-        type="line",
-        xref="paper",
-        x0=0,
-        x1=1,
-        y0=budget,
-        y1=budget,
-        line={"color": INK, "width": 1.5, "dash": "dash"},
-    )
-    figure.add_annotation(
-        xref="paper",
-        x=0,
-        xanchor="left",
-        y=budget,
-        yanchor="bottom",
-        yshift=2,
-        text=f"{word} ε = {number(budget) if word == 'budget' else up(budget)}",
-        showarrow=False,
-        font={"color": INK},
-    )
+    text = f"{word} ε = {number(budget) if word == 'budget' else up(budget)}"
+    _mark_budget(figure, budget, text, {"width": 1.5, "dash": "dash"})
     figure.update_xaxes(axis("queries asked", range=[0, max(*asked, 1)]))
     figure.update_yaxes(
         axis("", range=[0, 1.15 * max(budget, *spent)], gridcolor=LINE, showgrid=True)
@@ -124,10 +106,9 @@ def cost(history: list[dict[str, Any]], budget: float, word: str = "budget") -> 
 
 
 def group_cost(history: list[dict[str, Any]], groups: Sequence[Mapping[str, Any]]) -> Figure:
-    """ε of each group against the number of queries asked, each up to its own budget."""
+    """ε of each group against the number of queries asked, with a line at each budget."""
     points = thinned(history)
     asked = [point["asked"] for point in points]
-    end = max(*asked, 1)
     figure, highest = go.Figure(), 0.0
     for place, group in enumerate(groups):
         spent = [(point.get("groups") or {}).get(group["name"], 0.0) for point in points]
@@ -144,26 +125,32 @@ def group_cost(history: list[dict[str, Any]], groups: Sequence[Mapping[str, Any]
             ],
             hovertemplate="%{text}<extra></extra>",
         )
-        budget = group["budget"]
-        line = {"color": INK, "width": 1, "dash": "dot"}
-        figure.add_shape(type="line", x0=0, x1=end, y0=budget, y1=budget, line=line)
-        figure.add_annotation(
-            x=0,
-            xanchor="left",
-            y=budget,
-            yanchor="bottom",
-            yshift=2,
-            text=f"{shown}: budget ε = {number(budget)}",
-            showarrow=False,
-            font={"color": INK},
-        )
-    figure.update_xaxes(axis("queries asked", range=[0, end]))
+        text = f"{shown}: budget ε = {number(group['budget'])}"
+        _mark_budget(figure, group["budget"], text, {"width": 1, "dash": "dot"})
+    figure.update_xaxes(axis("queries asked", range=[0, max(*asked, 1)]))
     figure.update_yaxes(axis("", range=[0, 1.15 * highest], gridcolor=LINE, showgrid=True))
     return finished(figure, 380)
 
 
+def _mark_budget(figure: go.Figure, budget: float, text: str, line: dict[str, Any]) -> None:
+    """Draw a labelled horizontal line across the figure."""
+    line = {"color": INK} | line
+    figure.add_shape(type="line", xref="paper", x0=0, x1=1, y0=budget, y1=budget, line=line)
+    figure.add_annotation(
+        xref="paper",
+        x=0,
+        xanchor="left",
+        y=budget,
+        yanchor="bottom",
+        yshift=2,
+        text=text,
+        showarrow=False,
+        font={"color": INK},
+    )
+
+
 def losses(curves: Mapping[str, Sequence[float]], stage_end: int | None = None) -> Figure:
-    """Mean losses of each epoch; a line across where a second stage of training starts."""
+    """Mean losses of each epoch, with a line where a second stage of training starts."""
     figure, epochs = go.Figure(), max(map(len, curves.values()))
     for place, (each, values) in enumerate(curves.items()):
         shown = label(each)
@@ -180,15 +167,15 @@ def losses(curves: Mapping[str, Sequence[float]], stage_end: int | None = None) 
             text=[f"epoch {n:,}<br>{shown} {value:.4g}" for n, value in enumerate(values, 1)],
             hovertemplate="%{text}<extra></extra>",
         )
-    room = 1.05
+    headroom = 1.05
     if stage_end is not None:
         _mark_stage(figure, stage_end + 0.5)
-        room = 1.2
+        headroom = 1.2
     highest = max(max(values) for values in curves.values())
     lowest = min(0.0, *(min(values) for values in curves.values()))
     figure.update_xaxes(axis("epoch", range=[1, epochs]))
     figure.update_yaxes(
-        axis("mean loss", range=[lowest, room * highest or 1], gridcolor=LINE, showgrid=True)
+        axis("mean loss", range=[lowest, headroom * highest or 1], gridcolor=LINE, showgrid=True)
     )
     content = finished(figure, 340)
     content["layout"] |= {
@@ -236,7 +223,7 @@ def label_answers(by_label: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def label_scores(per_label: Sequence[Mapping[str, Any]]) -> Figure:
-    """The balanced accuracy of each label: half for a student that always says the same."""
+    """The balanced accuracy of each label: 50 % for a student that always answers the same."""
     return bars(
         [row["label"] for row in per_label],
         [100 * (row["bac"] or 0) for row in per_label],
@@ -253,7 +240,7 @@ def answers(by_class: Mapping[str, int]) -> Figure:
 
 
 def recall(per_class: Sequence[Mapping[str, Any]]) -> Figure:
-    """The share of each class's test rows that the student gets right."""
+    """The proportion of each class's test rows that the student classifies correctly."""
     return bars(
         [row["class"] for row in per_class],
         [100 * (row["recall"] or 0) for row in per_class],
@@ -264,7 +251,7 @@ def recall(per_class: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def confusion(classes: list[Any], matrix: list[list[int]]) -> Figure:
-    """True class by predicted class, coloured by the share of the true class."""
+    """True class by predicted class, coloured by the proportion of the true class."""
     labels = [label(each) for each in classes]
     places = list(range(len(labels)))
     shares = [[count / max(sum(row), 1) for count in row] for row in matrix]
@@ -278,7 +265,7 @@ def confusion(classes: list[Any], matrix: list[list[int]]) -> Figure:
             zmax=1,
             text=matrix,
             texttemplate="%{text}" if few else "",
-            customdata=[[f"{true} taken for {guess}" for guess in labels] for true in labels],
+            customdata=[[f"{true} predicted as {guess}" for guess in labels] for true in labels],
             hovertemplate="%{customdata}: %{text}<extra></extra>",
             colorscale=[[0, "var(--cell)"], [1, ACCENT]],
             showscale=False,

@@ -1,29 +1,29 @@
-"""Individual budgets as the page shows them: what holds for whom, and whose budget ended it."""
+"""Individual budgets in the report: each group's guarantee, and whose budget ended answering."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
+from ballotine.report.formatting import NOTHING, listed, name, number, up
 from ballotine.report.promise import guess, likelihood_factor
-from ballotine.report.words import NOTHING, listed, name, number, up
 
 METHODS = {
-    "weighting": "Every budget has teachers of its own; votes of larger budgets weigh more.",
-    "upsampling": "Records with larger budgets are learnt by more teachers.",
-    "vanishing": "Every budget has teachers of its own; smaller budgets vote less often.",
+    "weighting": "Every budget has its own teachers; with a larger budget their votes weigh more.",
+    "upsampling": "Records with larger budgets are used by more teachers.",
+    "vanishing": "Every budget has its own teachers; with a smaller budget they vote less often.",
 }
 
 _SHARE = {
-    "weighting": ("a vote weighs", "weight"),
+    "weighting": ("weight of a vote", "weight"),
     "upsampling": ("copies of a record", "copies"),
     "vanishing": ("voters on each query", "voters"),
 }
-"""What tells groups apart, by method: what it is called, and where it stands."""
+"""By method, what distinguishes the groups: its heading, and its key in the card."""
 
 
 def groups(card: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The tables of individual budgets; None without them."""
+    """The tables about individual budgets; None if there are none."""
     individual = card.get("individual")
     if individual is None:
         return None
@@ -67,7 +67,5 @@ def _ended(found: list[Mapping[str, Any]]) -> str:
     if not names:
         return ""
     if len(names) == 1:
-        return f"Answering ended because the budget of the group {names[0]} allows no other query."
-    return (
-        f"Answering ended because the budgets of the groups {listed(names)} allow no other query."
-    )
+        return f"Answering ended because the budget of group {names[0]} allows no further query."
+    return f"Answering ended because the budgets of groups {listed(names)} allow no further query."

@@ -1,7 +1,7 @@
-"""The report: one self-contained page that asks nothing of the network.
+"""report.html: one self-contained page that needs no network.
 
-The page carries a content security policy that allows its own two scripts (by their hash) and
-nothing else: neither a hostile name in the card nor plotly itself can load or send anything.
+Its content security policy allows only its own two scripts (by their hash): neither a hostile
+name in the card nor Plotly itself can load or send anything.
 """
 
 from __future__ import annotations
@@ -12,27 +12,24 @@ import re
 from functools import cache
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 from plotly.offline import get_plotlyjs
 
+from ballotine.report.environment import LOADER, new_environment
 from ballotine.report.figures import draw
+from ballotine.report.formatting import plain, tidy
 from ballotine.report.view import view
-from ballotine.report.words import plain, tidy
 
 _POWER = re.compile("10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 _UPRIGHT = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "−0123456789")
-_LOADER = PackageLoader("ballotine.report")
 
 
 def render_html(card: dict[str, Any]) -> str:
-    """The report of a card as one HTML page.
-
-    Args:
-        card: the privacy card (``card.json``).
+    """Render a card as one HTML page.
 
     Raises:
-        DataError: the card is not whole, or holds what may not be shown.
+        DataError: the card is incomplete, or contains what must not be shown.
     """
     content = view(card)
     figures = draw(card)
@@ -51,15 +48,7 @@ def render_html(card: dict[str, Any]) -> str:
 
 @cache
 def _environment() -> Environment:
-    """Every value a template prints is first made harmless, then escaped."""
-    environment = Environment(
-        loader=_LOADER,
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = new_environment(_shown)
     environment.filters["powers"] = _powers
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False}
     return environment
@@ -67,10 +56,10 @@ def _environment() -> Environment:
 
 @cache
 def _script(which: str) -> Markup:
-    """The text of a script that ships with plotly or with this page: trusted, not escaped."""
+    """The source of a script shipped with Plotly or this package: trusted, so not escaped."""
     if which == "plotly":
         return Markup(get_plotlyjs())
-    source, _, _ = _LOADER.get_source(_environment(), f"{which}.js")
+    source, _, _ = LOADER.get_source(_environment(), f"{which}.js")
     return Markup(source)
 
 
@@ -81,7 +70,7 @@ def _shown(value: object) -> str:
 
 
 def _powers(text: str) -> Markup:
-    """A number whose power of ten is set by the browser: few fonts draw small digits well."""
+    """Use <sup> for powers of ten: few fonts render superscript digits well."""
     marked = _POWER.sub(lambda found: f"10<sup>{found[1].translate(_UPRIGHT)}</sup>", escape(text))
     return Markup(marked)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ballotine.report.words import name, percent
+from ballotine.report.formatting import name, percent
 
 METRICS = (
     ("acc", "accuracy"),

@@ -1,7 +1,7 @@
-"""card.md: the privacy card on about one page, for people and for code hosts.
+"""card.md: the privacy card on about one page, as Markdown.
 
-Markdown has no escaping of its own that covers HTML, tables and links at once, so every value
-that goes into the template passes through :func:`literal`.
+Markdown has no single escape that covers HTML, tables and links, so every value in the template
+passes through :func:`literal`.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 
+from ballotine.report.environment import new_environment
+from ballotine.report.formatting import percent, plain, tidy
 from ballotine.report.view import view
-from ballotine.report.words import percent, plain, tidy
 
 _MOST_CLASSES = 20
 _SPECIAL = re.compile(r"([\\`*_\[\]|~$@{}])")
@@ -25,13 +26,10 @@ _HEX = re.compile(r"[0-9a-fA-F:-]{8,128}")
 
 
 def render_markdown(card: dict[str, Any]) -> str:
-    """The card for people.
-
-    Args:
-        card: the privacy card (``card.json``).
+    """Render a card as Markdown.
 
     Raises:
-        DataError: the card is not whole, or holds what may not be shown.
+        DataError: the card is incomplete, or contains what must not be shown.
     """
     content = view(card)
     recall = {}
@@ -51,7 +49,7 @@ def render_markdown(card: dict[str, Any]) -> str:
 
 
 def literal(text: str) -> str:
-    """Text that markdown shows as it stands: no markup, no HTML, no link, no table cell."""
+    """Escape text so that Markdown shows it literally: no markup, HTML, link or table cell."""
     kept = escape(tidy(text), quote=False)
     kept = _SPECIAL.sub(r"\\\1", kept)
     kept = _LINK.sub(lambda found: f"\\{found.group()}", kept)
@@ -59,22 +57,14 @@ def literal(text: str) -> str:
 
 
 def code(text: str) -> Markup:
-    """A checksum or an identifier as code; anything that is neither stays literal text."""
+    """A checksum or an identifier as code; anything else as literal text."""
     kept = tidy(text)
     return Markup(f"`{kept}`") if _HEX.fullmatch(kept) else Markup(literal(kept))
 
 
 @cache
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("ballotine.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    environment = new_environment(_shown, keep_trailing_newline=True)
     environment.filters["code"] = code
     return environment
 

@@ -1,9 +1,9 @@
-"""The promise in words a data-protection officer can sign, and what it does not cover.
+"""The guarantee in words that a data-protection officer can sign, and what it does not cover.
 
 (ε, δ)-differential privacy bounds probabilities: for every set S of outcomes,
 Pr[S | D] ≤ e^ε · Pr[S | D′] + δ. It does not bound the *odds* p/(1−p) of an outcome, and it
 does not say that a bound e^ε holds "except with probability δ" outcome by outcome; the
-sentences here therefore speak of how likely an outcome is and of an *added* probability δ.
+sentences here therefore state how likely an outcome is, and an *added* probability δ.
 """
 
 from __future__ import annotations
@@ -15,36 +15,36 @@ from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from ballotine.privacy.guarantee import NEIGHBOURING, THIS_DATA_SET, Kind
-from ballotine.report.words import factor, number, one_in, plain, tidy
+from ballotine.report.formatting import factor, number, one_in, plain, tidy
 
 _LARGEST_EXPONENT = 700.0
 
 MEANING = {
     Kind.DATA_INDEPENDENT.value: "ε was computed without looking at the private data, so the "
-    "number itself gives nothing away.",
-    Kind.CONDITIONAL.value: "ε holds if every assumption listed below holds; who doubts one of "
-    "them must doubt the number.",
-    Kind.SANITISED.value: "ε was computed from private data and then published with noise of its "
-    "own; the cost of publishing it is included. It is about this data set and its neighbours.",
-    Kind.NOT_RELEASABLE.value: "Nothing is promised. The ε above is the papers' count, which is "
-    "no guarantee when it also decides where to stop.",
+    "number itself reveals nothing.",
+    Kind.CONDITIONAL.value: "ε holds if every assumption listed below holds; whoever doubts "
+    "one of them must doubt the number.",
+    Kind.SANITISED.value: "ε was computed from private data and then published with its own "
+    "noise; the cost of publishing it is included. It applies to this data set and its neighbours.",
+    Kind.NOT_RELEASABLE.value: "Nothing is promised. The ε above is counted as in the papers; "
+    "such a count is no guarantee when it also decides where to stop.",
 }
 
 _SEVERAL_ROWS = "People with several rows"
 NOT_PROTECTED = tuple(
     {
         _SEVERAL_ROWS: "The promise is made for one record. Someone with k records "
-        "is protected by the factor e^(k·ε) only, and δ grows as well.",
-        "What is published elsewhere": "Other statistics, models or copies that the holder gives "
-        "away from the same data are not counted here.",
-        "The private folder": "Records, teachers and ballots are not released. Whoever can read "
-        "where they are kept needs no attack.",
-        "Side channels": "How long the machine took, its memory, its logs and its power draw are "
+        "is protected only by the factor e^(k·ε), and δ grows as well.",
+        "What is published elsewhere": "Other statistics, models or copies that the holder "
+        "releases from the same data are not counted here.",
+        "The private folder": "Records, teachers and ballots are not released. Anyone who can "
+        "read the folder that contains them needs no attack.",
+        "Side channels": "Running time, memory, logs and power consumption of the machine are "
         "outside the proof.",
         "Floating-point noise": "The proof is about real numbers; the noise is drawn in floating "
         "point.",
-        "What is true of many": "A pattern that holds for a population says something about its "
-        "members, whether or not their record was used.",
+        "What is true of many": "A pattern that holds for a population reveals something about its "
+        "members, whether or not their records were used.",
     }.items()
 )
 _ONE_RECORD_ONLY = (
@@ -61,28 +61,29 @@ SEEDED = (
 )
 NOT_RELEASABLE = (
     "This run stopped where the papers stop, when a cost that depends on private votes reached "
-    "the budget. The number of answers then tells about these votes, and nothing protects it. "
-    "It is for reproducing published tables: release neither the answers nor the student."
+    "the budget. The number of answers therefore reveals something about these votes, and nothing "
+    "protects it. The run is for reproducing published tables: release neither the answers nor "
+    "the student."
 )
 
 
 @dataclass(frozen=True)
 class PromiseText:
-    """The guarantee of a card, put into words.
+    """The guarantee of a card in words.
 
     Attributes:
         change: what is changed ("Changing any one person's record").
-        factor: how many times as likely an outcome may become, e^ε rounded upwards.
+        factor: how many times as likely an outcome may become, e^ε rounded up.
         chance: the added probability δ as "1 in N".
-        guess: how often a fully informed observer may guess right, in percent, rounded upwards;
+        guess: how often a fully informed observer may guess right, in percent, rounded up;
             empty for a published ε, which bounds no average over what else could have been
             published.
-        remark: an honest word on the size of ε.
+        remark: how large ε is, in words.
         meaning: what kind of number ε is.
-        holds: False where nothing is promised at all.
-        reach: which data sets ε is about, where it is not about all of them.
-        included: the chance that a published ε is too small, as "1 in N", where δ covers it.
-        sure: with which confidence, where δ does not (version 0.1).
+        holds: False if nothing is promised at all.
+        reach: the data sets that ε applies to, if not all of them.
+        included: the chance that a published ε is too small, as "1 in N", if δ includes it.
+        sure: the confidence in a published ε, if δ does not include its failure (version 0.1).
     """
 
     change: str
@@ -99,14 +100,14 @@ class PromiseText:
 
 @dataclass(frozen=True)
 class ModeWords:
-    """When answering stopped, and what the two other numbers beside ε are called.
+    """When answering stopped, and what the numbers next to ε are called.
 
     Attributes:
         name: the mode.
         stops: the rule, in a sentence or two.
-        charged: what the meter's number is called.
-        stated: what ε is called.
-        ceiling: what the budget is called.
+        charged: what to call the meter.
+        stated: what to call ε.
+        ceiling: what to call the budget.
     """
 
     name: str
@@ -120,25 +121,26 @@ MODES = {
     "strict": ModeWords(
         "strict",
         "Every query is charged, answered or not, and the ledger refuses to answer once the "
-        "budget would be exceeded. What the answers so far were charged is never more than the "
-        "ε that is guaranteed.",
+        "budget would be exceeded. What has been charged so far is never more than the "
+        "guaranteed ε.",
         "charged so far",
         "guaranteed",
         "budget",
     ),
     "fixed": ModeWords(
         "fixed",
-        "The number of queries was fixed before any vote was seen. What they cost whatever the "
-        "votes are is charged and is the ceiling. What they did cost is smaller where teachers "
-        "agree; it depends on their votes, so it is published once, with noise of its own.",
+        "The number of queries was fixed before any vote was seen. Their cost whatever the votes "
+        "are is charged, and is the ceiling. Their actual cost is smaller where teachers agree; "
+        "it depends on the votes, so it is published once, with its own noise.",
         "charged, whatever the votes",
         "stated",
         "ceiling",
     ),
     "paper": ModeWords(
         "paper",
-        "Answering stopped when the data-dependent ε reached the budget, as papers do. What the "
-        "same answers cost whatever the votes are is charged here; it may be far above.",
+        "Answering stopped when the data-dependent ε reached the budget, as in papers. What is "
+        "charged here is the cost of the same answers whatever the votes are; it may be far above "
+        "the budget.",
         "charged, whatever the votes",
         "the papers' count",
         "budget",
@@ -147,12 +149,12 @@ MODES = {
 
 
 def mode_of(card: Mapping[str, Any]) -> ModeWords:
-    """How the card's run stopped, in words."""
+    """The wording for the mode of the card's run."""
     return MODES.get(str(card["guarantee"].get("mode", "strict")), MODES["strict"])
 
 
 def promise(card: Mapping[str, Any]) -> PromiseText:
-    """Put the guarantee of a card into words."""
+    """Express the guarantee of a card in words."""
     guarantee = card["guarantee"]
     epsilon, delta = float(guarantee["epsilon"]), float(guarantee["delta"])
     published = _published(card)
@@ -178,7 +180,7 @@ def promise(card: Mapping[str, Any]) -> PromiseText:
 
 
 def not_protected(card: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What the promise does not cover: (heading, sentence)."""
+    """What the promise does not cover, as (heading, sentence)."""
     if _published(card) is None:
         return NOT_PROTECTED
     return tuple(
@@ -188,14 +190,14 @@ def not_protected(card: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def likelihood_factor(epsilon: float) -> str:
-    """The factor e^ε of the ε that is printed, so that the two can be checked together."""
+    """The factor e^ε for the printed ε, so that readers can check one against the other."""
     if epsilon > _LARGEST_EXPONENT:
         return f"e^{number(epsilon)}"
     return factor(math.exp(epsilon))
 
 
 def guess(epsilon: float, delta: float) -> str:
-    """The largest share of right guesses between two equally likely versions of a record.
+    """The highest probability of a right guess between two equally likely versions of a record.
 
     Such an observer is right with probability (1 + total variation)/2, and (ε, δ) bounds the
     total variation by (e^ε − 1 + 2δ)/(e^ε + 1); together (e^ε + δ)/(e^ε + 1).
@@ -207,7 +209,7 @@ def guess(epsilon: float, delta: float) -> str:
 
 
 def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What must be read before anything else: (heading, sentence)."""
+    """What must be read before anything else, as (heading, sentence)."""
     found = []
     if card["guarantee"]["kind"] == Kind.NOT_RELEASABLE.value:
         found.append(("Not releasable", NOT_RELEASABLE))
@@ -219,7 +221,7 @@ def warnings_of(card: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _published(card: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """How the stated ε was published, where it was; an older card may not say how."""
+    """How a sanitised ε was published (older cards may not say); None for other kinds."""
     if card["guarantee"]["kind"] != Kind.SANITISED.value:
         return None
     return card.get("published") or {}

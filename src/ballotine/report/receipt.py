@@ -1,4 +1,4 @@
-"""The receipt of a vote on saved ballots: what was released, and where its ledger stood."""
+"""The receipt of a vote on saved ballots: what was released, and the head of its ledger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DOCUMENT = "receipt"
 
 
 def receipt_beside(answers: Path) -> Path:
-    """The name of the receipt that goes with a file of answers."""
+    """The path of the receipt of an answers file."""
     return answers.with_name(f"{answers.stem}.receipt.json")
 
 
@@ -30,14 +30,14 @@ def build_receipt(
     anchor: Anchor | None,
     file: Path | None,
 ) -> dict[str, Any]:
-    """The receipt of a vote.
+    """Build the receipt of a vote.
 
     Args:
         answers: what was released.
-        guarantee: of everything in the ledger.
+        guarantee: the guarantee for everything in the ledger.
         mechanism: what turned votes into answers.
-        anchor: where the ledger stood; None for one that is not kept.
-        file: the file of answers, if they were written.
+        anchor: the head of the ledger; None if the ledger was not kept.
+        file: the answers file, if one was written.
     """
     return {
         "format": FORMAT,
@@ -61,12 +61,12 @@ def write_receipt(path: Path, receipt: dict[str, Any], signer: Signer | None) ->
 
 
 def anchor_to(anchor: Anchor) -> dict[str, Any]:
-    """An anchor as cards and receipts carry it."""
+    """An anchor as JSON values, for cards and receipts."""
     return {"id": anchor.ledger, "seq": anchor.seq, "hash": anchor.hash}
 
 
 def counts_of(answers: Answers) -> dict[str, int]:
-    """How many queries there were, were asked, and were answered."""
+    """How many queries there were, how many were asked, and how many answered."""
     return {
         "pool": len(answers),
         "asked": int(answers.asked.sum()),

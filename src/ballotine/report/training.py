@@ -1,7 +1,7 @@
-"""How the student's networks were trained: for the card, and in words and tables.
+"""How the student's networks were trained: for the card and the report.
 
-Losses, epochs and forgotten answers follow from what was released and from public rows, so
-they say nothing about private records that the answers do not say.
+Losses, epochs and removed answers depend only on what was released and on public rows, so they
+reveal nothing about private records beyond the answers.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ballotine.report.words import listed, name
+from ballotine.report.formatting import listed, name
 from ballotine.students import STAGE, Student, losses_in, trainings
 
 _MOST_ROWS = 24
@@ -18,19 +18,19 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 def training_parts(student: Student, public_rows: int) -> list[dict[str, Any]]:
-    """What the card holds about each network's training.
+    """What the card contains about each network's training.
 
     Args:
-        student: the released one.
+        student: the released student.
         public_rows: how many of its rows were public; records that need no privacy follow
-            them, and are counted but not named.
+            them, and are counted but not listed.
     """
     return [
         {
             "label": each.label,
             "epochs": each.epochs,
             "interrupted": each.interrupted,
-            # With a network per label the curves would outweigh all the rest of the card.
+            # With one network per label, curves would make up most of the card.
             "curves": each.curves if each.label is None else {},
             "removed": None if each.removed is None else _removed(each.removed, public_rows),
         }
@@ -46,13 +46,13 @@ def _removed(rows: Any, public_rows: int) -> dict[str, Any]:
 
 
 def curves_of(student: Mapping[str, Any] | None) -> dict[str, list[float]]:
-    """The curves of a student that is one network, or of peers; nothing otherwise."""
+    """The curves of a student with a single training; empty otherwise."""
     parts = (student or {}).get("training") or []
     return dict(parts[0]["curves"]) if len(parts) == 1 else {}
 
 
 def training_view(card: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Sentences, a table of numbers by epoch, and curves drawn in letters."""
+    """Sentences, a table of numbers by epoch, and sparklines; None if nothing was recorded."""
     parts = (card["student"] or {}).get("training")
     if not parts:
         return None
@@ -70,7 +70,7 @@ def training_view(card: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def sparkline(values: Sequence[float]) -> str:
-    """A curve in letters, from its lowest to its highest value."""
+    """A curve in block characters, scaled from its lowest to its highest value."""
     shown = [values[place] for place in _places(len(values), _MOST_BLOCKS)]
     low, high = min(shown), max(shown)
     step = (high - low) or 1.0
@@ -78,7 +78,7 @@ def sparkline(values: Sequence[float]) -> str:
 
 
 def second_stage(curves: Mapping[str, Sequence[float]]) -> int | None:
-    """The last epoch of the first stage, where there is a second one."""
+    """The last epoch of the first stage, if there is a second stage."""
     stages = list(curves.get(STAGE, ()))
     return stages.index(1.0) if 1.0 in stages[1:] else None
 
@@ -88,10 +88,10 @@ def _meaning(card: Mapping[str, Any]) -> str:
     others = ", public rows and records that need no privacy" if exempt else " and public rows"
     return (
         "Each line is a mean loss by epoch: one that still falls fast at the end could use more "
-        "epochs, one that rises or jumps a smaller learning rate. A loss on the answers far below "
-        "what their mistakes allow means that these were learnt by heart. Losses are public: they "
-        f"follow from released answers{others} alone, and tell no more about private records "
-        "than the answers do."
+        "epochs, one that rises or jumps a smaller learning rate. A loss on the answers that is "
+        "lower than their mistakes allow means that these mistakes were memorised. Losses are "
+        f"public: they are computed from released answers{others} alone, and reveal no more about "
+        "private records than the answers do."
     )
 
 
@@ -100,12 +100,12 @@ def _lengths(parts: Sequence[Mapping[str, Any]]) -> list[str]:
         epochs = parts[0]["epochs"]
         said = [f"The student was trained for {epochs:,} epoch{'s' if epochs != 1 else ''}."]
     else:
-        said = [f"Each of {len(parts):,} labels has a network of its own."]
+        said = [f"Each of {len(parts):,} labels has its own network."]
     cut = [part for part in parts if part["interrupted"]]
     if cut:
         of = "" if cut[0]["label"] is None else f" of {listed([name(p['label']) for p in cut])}"
         said.append(
-            f"Training{of} was interrupted before its time; the best weights until then were kept."
+            f"Training{of} was interrupted early; the best weights up to that point were kept."
         )
     return said
 
@@ -119,7 +119,7 @@ def _removals(parts: Sequence[Mapping[str, Any]]) -> list[str]:
     labels = f", and labels of records that need no privacy: {records:,}" if records else ""
     text = (
         f"Answers that looked wrong in training and were left out in the end: {rows:,}{labels}. "
-        "card.json lists their public rows, numbered as in the file of answers."
+        "card.json lists their public rows, numbered as in the answers file."
     )
     return [text]
 
@@ -133,7 +133,7 @@ def _rows(curves: Mapping[str, Sequence[float]]) -> list[tuple[str, ...]]:
 
 
 def _places(length: int, most: int) -> range | list[int]:
-    """Not too many places, evenly, and always the first and the last."""
+    """At most ``most`` evenly spaced positions, including the first and the last."""
     if length <= most:
         return range(length)
     return [round(step * (length - 1) / (most - 1)) for step in range(most)]

@@ -1,4 +1,4 @@
-"""What the page and the card for people show, worked out once from the card's dictionary."""
+"""What report.html and card.md show, computed from the card."""
 
 from __future__ import annotations
 
@@ -7,12 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from ballotine.report.check import EXPERIMENT, FORMAT, QUERIES, check
-from ballotine.report.groups import groups
-from ballotine.report.labels import label_evaluation, released_labels
-from ballotine.report.promise import mode_of, not_protected, promise, warnings_of
-from ballotine.report.training import training_view
-from ballotine.report.words import (
+from ballotine.report.formatting import (
     moment,
     name,
     number,
@@ -25,8 +20,11 @@ from ballotine.report.words import (
     up,
     wilson,
 )
-
-__all__ = ["FORMAT", "check", "sentence", "view"]
+from ballotine.report.groups import groups
+from ballotine.report.labels import label_evaluation, released_labels
+from ballotine.report.promise import mode_of, not_protected, promise, warnings_of
+from ballotine.report.training import training_view
+from ballotine.report.validation import EXPERIMENT, QUERIES, validate_card
 
 EXPERIMENT_ONLY = "Experiment only: not private, never part of a real release"
 CHECK_COMMAND = "ballotine ledger verify LEDGER --card card.json"
@@ -34,8 +32,8 @@ _MOST_ROWS = 24
 
 
 def view(card: Mapping[str, Any]) -> dict[str, Any]:
-    """Everything a template needs, as strings; raises DataError for a card it must not show."""
-    check(card)
+    """Everything a template needs, as strings; raises DataError for an invalid card."""
+    validate_card(card)
     guarantee, queries = card["guarantee"], card["queries"]
     return {
         "title": tidy(card["title"], 120) or "Privacy report",
@@ -83,7 +81,7 @@ def view(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sentence(text: object) -> str:
-    """A text of the card as a sentence: a capital first, a full stop last."""
+    """Make a text of the card a sentence: capitalised, with a full stop."""
     kept = tidy(text)
     if kept[:1].isascii():  # δ must not become Δ
         kept = kept[:1].upper() + kept[1:]
@@ -96,7 +94,7 @@ def _meter(card: Mapping[str, Any]) -> dict[str, Any]:
     full = max(budget, guarantee["epsilon"], accounted)
     return {
         "accounted": up(accounted),
-        # A ceiling is computed and has many digits; a budget has those somebody gave it.
+        # A ceiling is computed and has many digits; a budget was typed by a person.
         "budget": up(budget) if guarantee.get("mode") == "fixed" else number(budget),
         "fill": f"{100 * accounted / full:.2f}",
         "mark": f"{100 * guarantee['epsilon'] / full:.2f}",
@@ -136,7 +134,7 @@ def _history_heads(points: list[dict[str, Any]]) -> list[str]:
 
 
 def _history_groups(points: list[dict[str, Any]]) -> list[str]:
-    """The groups whose cost is told at every point, if there are any."""
+    """The groups whose cost is given at every point, if any."""
     found: list[str] = list(points[-1].get("groups", ())) if points else []
     return found if all(set(found) == set(point.get("groups", ())) for point in points) else []
 
@@ -214,7 +212,7 @@ def _made(card: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
 
 
 def _features(features: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """What they see of a row, where that is not the row as it is."""
+    """The features teachers are trained on, if they are not the rows themselves."""
     if features is None:
         return []
     return [("features, learnt from public rows alone", name(features["kind"]))]

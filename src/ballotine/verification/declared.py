@@ -10,7 +10,7 @@ from importlib import import_module
 
 import numpy as np
 
-from ballotine.oracle.neighbours import Tally, neighbours, format_tally
+from ballotine.oracle.neighbours import Tally, format_tally, neighbours
 from ballotine.oracle.truth import Truth, worst_neighbour
 from ballotine.types import FloatArray
 from ballotine.verification.case import AnyCase, Case, Effort, Points

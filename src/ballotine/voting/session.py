@@ -195,7 +195,7 @@ class Session:
                 f"{rules.queries} queries were fixed beforehand, and {len(self._pool or ())} "
                 "different rows are given; give all of them at once"
             )
-        self.ledger.spending().require(self.binding)
+        self.ledger.spending().require_chargeable(self.binding)
 
     def _ids(self, keys: Sequence[bytes]) -> list[bytes]:
         return self.rules.query_ids(keys, self.voters.identity)
@@ -242,7 +242,7 @@ class Session:
             answers = self.rules.mechanism.release(tallies, noise) if drawn else None
         except BaseException:
             if not drawn:
-                self.ledger.undrawn(grant, run=self.run)
+                self.ledger.mark_undrawn(grant, run=self.run)
             raise
         if answers is None:
             return {}

@@ -52,7 +52,7 @@ class Case:
             return check_statement(self.statement, ledger, key)
 
     def refusal(self) -> BallotineError | None:
-        """The sentence, if it is refused; anything else that is raised fails the test."""
+        """The message, if it is refused; any other error fails the test."""
         try:
             self.check()
         except BallotineError as problem:
@@ -60,7 +60,7 @@ class Case:
         return None
 
     def change(self, change: Change) -> None:
-        """Rewrite the statement and take its signature away."""
+        """Rewrite the statement and remove its signature."""
         content = self.content
         change(content)
         content["signed_by"] = None
@@ -69,7 +69,7 @@ class Case:
 
 
 def make_run(folder: Path, changes: tuple[tuple[str, str], ...] = ()) -> None:
-    """A run on made-up people; one public row stands twice in its table."""
+    """A run on made-up people; one public row occurs twice in its table."""
     write_table(folder / "private.csv", 600, 1)
     write_table(folder / "public.csv", 150, 2, labelled=False)
     rows = (folder / "public.csv").read_text().splitlines()
@@ -133,7 +133,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def make_case(originals: dict[str, Path], tmp_path: Path) -> Callable[[str], Case]:
-    """A copy to play with."""
+    """A copy that a test may change."""
 
     def make(kind: str) -> Case:
         folder = tmp_path / kind

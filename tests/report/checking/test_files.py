@@ -1,4 +1,4 @@
-"""Answers and student beside a card are those it was made for, and those the ledger recorded."""
+"""The answers and student files must match the card and the ledger."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CARDS, RECEIPTS = ("run", "groups"), ("vote", "labels", "fixed")
 
 
 def replace(case: Case, part: str, content: bytes) -> None:
-    """Another file under the old name, and a card that fits it."""
+    """Replace a file, and make the card match it."""
     path = case.statement.with_name(case.content[part]["file"])
     path.write_bytes(content)
     digest = hashlib.sha256(content).hexdigest()
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_here_is_told(make_case: MakeCase, part: str) -> None
 
 @pytest.mark.parametrize("kind", CARDS)
 def test_answers_that_the_ledger_did_not_give_are_refused(make_case: MakeCase, kind: str) -> None:
-    """Even if the card was made to fit them."""
+    """Even if the card was changed to match them."""
     case = make_case(kind)
     table = released(case)
     given = table["answer"].to_pylist()
@@ -107,7 +107,7 @@ def test_more_answers_than_the_ledger_has_are_refused(make_case: MakeCase) -> No
 def test_dropped_answers_are_refused(make_case: MakeCase) -> None:
     case = make_case("run")
     replace(case, "answers", parquet(released(case).slice(1)))
-    with pytest.raises(CardMismatchError, match="its file of answers says"):
+    with pytest.raises(CardMismatchError, match="its answers file says"):
         case.check()
 
 
@@ -134,7 +134,7 @@ def test_forged_answers_of_a_vote_are_refused(make_case: MakeCase, kind: str) ->
     with pytest.raises(CardMismatchError, match="did not record"):
         case.check()
     replace(case, "answers", votes(labels[:-1]))
-    with pytest.raises(CardMismatchError, match="its file of answers says"):
+    with pytest.raises(CardMismatchError, match="its answers file says"):
         case.check()
 
 
@@ -156,7 +156,7 @@ def test_forged_answers_of_a_vote_are_refused(make_case: MakeCase, kind: str) ->
 def test_only_files_beside_are_looked_at(make_case: MakeCase, name: str) -> None:
     case = make_case("run")
     case.change(lambda card: card["answers"].update(file=name))
-    with pytest.raises(DataError, match="not beside it"):
+    with pytest.raises(DataError, match="not in the same folder"):
         case.check()
 
 
@@ -195,7 +195,7 @@ ODD_VOTES = {
 def test_an_odd_file_of_a_vote_is_a_sentence(make_case: MakeCase, odd: str) -> None:
     case = make_case("vote")
     replace(case, "answers", ODD_VOTES[odd])
-    with pytest.raises(DataError, match="not a readable file of answers"):
+    with pytest.raises(DataError, match="not a readable answers file"):
         case.check()
 
 
@@ -222,7 +222,7 @@ def test_odd_files_of_a_run_are_sentences(make_case: MakeCase) -> None:
 
 @pytest.mark.parametrize("kind", ["run", "vote"])
 def test_no_damage_makes_a_traceback(make_case: MakeCase, kind: str) -> None:
-    """Flipped, cut and repeated bytes of the answers: a sentence, or the same answers."""
+    """Flipped, removed and repeated bytes of the answers give one error, or the same answers."""
     case = make_case(kind)
     path = case.statement.with_name(case.content["answers"]["file"])
     whole, draw = path.read_bytes(), random.Random(5)

@@ -1,4 +1,4 @@
-"""A card or a receipt that says anything but what its ledger says is refused."""
+"""A card or a receipt that disagrees with its ledger is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MakeCase = Callable[[str], Case]
 
 
 def put(value: Any, *keys: Any) -> Change:
-    """Replace one part; a function is given the old value."""
+    """Replace one part; a function gets the old value."""
 
     def change(content: dict[str, Any]) -> None:
         place: Any = content
@@ -49,7 +49,7 @@ def test_what_was_made_here_holds(make_case: MakeCase, kind: str) -> None:
     case = make_case(kind)
     found = case.check()
     assert found.name == ("card" if kind in ("run", "groups") else "receipt")
-    assert any("says what the ledger says" in line for line in found.held)
+    assert any("agrees with the ledger" in line for line in found.held)
     assert len(found.warnings) == 1  # no key was given
 
 
@@ -68,8 +68,8 @@ RELEASABLE = "a kind that may be released"
 LIES: dict[str, tuple[Change, str]] = {
     "a smaller ε": (put(shave, "guarantee", "epsilon"), "says ε = "),
     "no ε at all": (put(0.0, "guarantee", "epsilon"), "says ε = 0,"),
-    "a larger δ": (put(1e-4, "guarantee", "delta"), "δ = 0.0001, and the ledger says 1e-05"),
-    "a smaller δ": (put(1e-6, "guarantee", "delta"), "δ = 1e-06, and the ledger says 1e-05"),
+    "a larger δ": (put(1e-4, "guarantee", "delta"), "δ = 0.0001, but the ledger says 1e-05"),
+    "a smaller δ": (put(1e-6, "guarantee", "delta"), "δ = 1e-06, but the ledger says 1e-05"),
     "a smaller ceiling": (put(shave, "guarantee", "budget", "epsilon"), "a budget's epsilon"),
     "a larger ceiling": (put(more, "guarantee", "budget", "epsilon"), "a budget's epsilon"),
     "another δ of the ceiling": (put(1e-7, "guarantee", "budget", "delta"), "a budget's delta"),
@@ -231,7 +231,7 @@ def test_only_a_ledger_of_the_first_version_has_cards_without_repeated_rows(
 
 
 def test_a_later_card_does_not_pass_as_one_of_the_first_version(make_case: MakeCase) -> None:
-    """Its counts would not be compared then."""
+    """Otherwise its counts would not be checked."""
     case = make_case("run")
     case.change(lambda card: card["queries"].pop("repeated"))
     with pytest.raises(DataError, match=r"queries\.repeated"):
@@ -246,5 +246,5 @@ def test_the_message_says_what_the_ledger_says(make_case: MakeCase) -> None:
         exact = ledger.spending().guaranteed_epsilon()
     with pytest.raises(CardMismatchError) as refused:
         case.check()
-    assert f"the card says ε = 0.125, and the ledger says {exact:.10g}" in str(refused.value)
+    assert f"the card says ε = 0.125, but the ledger says {exact:.10g}" in str(refused.value)
     assert json.loads(case.statement.read_text())["guarantee"]["epsilon"] < true

@@ -1,4 +1,4 @@
-"""Cards of runs that share a ledger with others who write meanwhile."""
+"""Cards of runs whose ledger other runs write to meanwhile."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_history_ends_where_the_ledger_stands() -> None:
 
 
 class Overtaken(Run):
-    """A run during whose last stage somebody else pays for queries, and is killed."""
+    """A run during whose last stage another process reserves queries, and is killed."""
 
     def _distill(self, *stage: Any) -> Any:
         with Ledger.existing(self.settings.budget.ledger or "", write=True) as other:

@@ -1,4 +1,4 @@
-"""Who signed is known by a fingerprint from elsewhere, and by nothing else."""
+"""Only a fingerprint from another channel proves who signed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_change_after_signing_is_refused(make_case: MakeCase, kind: str) -> No
 
 
 def test_somebody_elses_signature_is_refused(make_case: MakeCase) -> None:
-    """Whoever rewrites a card can sign it too: with a key of their own."""
+    """Whoever rewrites a card can also sign it, with another key."""
     case = make_case("run")
     trusted = key_of(case)
     forger = new_key()  # in this test's own folder
@@ -94,7 +94,7 @@ def test_odd_claims_of_a_signer(make_case: MakeCase, claimed: object) -> None:
 def test_the_documented_snippet_checks_a_card(
     make_case: MakeCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The Python of docs/ledger.md, run as it stands beside a real card."""
+    """The Python code of docs/ledger.md, run next to a real card."""
     page = (Path(__file__).parents[3] / "docs" / "ledger.md").read_text(encoding="utf-8")
     (code,) = [
         text

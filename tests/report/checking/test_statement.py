@@ -1,4 +1,4 @@
-"""Cards and receipts from strangers: one sentence for whatever is odd, never a traceback."""
+"""Untrusted cards and receipts: any defect gives one error, never a traceback."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_missing_large_and_other_files(tmp_path: Path) -> None:
 def test_a_number_is_a_number(tmp_path: Path, value: Any) -> None:
     statement = Statement(tmp_path, b"", {"a": {"b": value}})
     for ask in (statement.number, statement.count):
-        with pytest.raises(DataError, match=r"look at its part 'a\.b'"):
+        with pytest.raises(DataError, match=r"see its part 'a\.b'"):
             ask("a", "b")
 
 
@@ -72,7 +72,7 @@ ODD: list[Any] = [
 
 
 def places(content: Any, found: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place of a card."""
+    """Every path into a card."""
     every = [found] if found else []
     inner = (
         content.items() if isinstance(content, dict)
@@ -108,7 +108,7 @@ def test_no_changed_part_makes_a_traceback(make_case: MakeCase, kind: str) -> No
 
 
 class TestTyped:
-    """As a reviewer would type it."""
+    """On the command line."""
 
     def test_a_reviewer_checks_a_card(self, ballotine: Command, make_case: MakeCase) -> None:
         case = make_case("run")
@@ -132,7 +132,7 @@ class TestTyped:
         case.change(lambda receipt: receipt["guarantee"].update(epsilon=0.01))
         done = ballotine("ledger", "verify", case.ledger, "--card", case.statement)
         assert done.returncode == 5
-        assert "the receipt says ε = 0.01, and the ledger says" in done.stderr
+        assert "the receipt says ε = 0.01, but the ledger says" in done.stderr
 
     def test_odd_input_ends_with_a_sentence(self, ballotine: Command, make_case: MakeCase) -> None:
         case = make_case("run")

@@ -28,7 +28,7 @@ def test_equal_budgets_change_nothing(scheme: Scheme, mechanism: Mechanism) -> N
         assert group.reach == ONE_VOTE
         assert group.reach.weight == 1.0
         assert (group.teachers, group.voters) == (tuple(range(25)), 25)
-    assert dict(plan.charge(4).shares) == {
+    assert dict(plan.charge(4).by_group) == {
         name: GroupCharge(mechanism.events(4)) for name in ("high", "average", "low")
     }
     ballots = np.random.default_rng(3).integers(0, 4, size=(30, 25))

@@ -78,7 +78,7 @@ def test_the_most_affected_record_pays_no_more_than_its_group(
     partition = plan.deal(GROUPS, b"secret")
     rng = np.random.default_rng(4)
     ballots = rng.integers(0, classes, size=(queries, plan.teachers))
-    charges = dict(plan.charge(classes).shares)
+    charges = dict(plan.charge(classes).by_group)
     tallies = plan.tally(ballots, classes, np.arange(queries))
     answers = np.zeros(queries, dtype=np.int64)
     published = group_costs(plan, tallies, answers, ORDERS, "published", np.arange(queries))

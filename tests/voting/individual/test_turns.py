@@ -93,7 +93,7 @@ def test_charges_are_what_the_plan_says_and_survive_the_ledgers_file(
     plan = scheme.plan(RECORDS, 40, mechanism, 10, DELTA)
     charge = plan.charge(10)
     assert Charge.from_dict(charge.to_dict()) == charge
-    shares = dict(charge.shares)
+    shares = dict(charge.by_group)
     turns = np.arange(30)
     for group in plan.groups:
         share = shares[group.name]

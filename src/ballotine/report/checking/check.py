@@ -1,4 +1,4 @@
-"""Holding a card or a receipt against its ledger, the files beside it and its signature."""
+"""Comparing a card or a receipt with its ledger, the files beside it and its signature."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from pathlib import Path
 
 from ballotine.ledger import Ledger, Verified, verify
 from ballotine.report.checking.files import compare_files
+from ballotine.report.checking.ledger_at_anchor import LedgerAtAnchor
 from ballotine.report.checking.numbers import compare_card, compare_guarantee
-from ballotine.report.checking.replay import LedgerAtAnchor
 from ballotine.report.checking.signature import compare_signature
 from ballotine.report.checking.statement import Statement
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found to hold.
+    """The result of a successful check.
 
     Attributes:
-        name: what was checked: card or receipt.
-        ledger: what was looked at in the ledger.
-        held: in words, one line each.
+        name: what was checked, "card" or "receipt".
+        ledger: what was verified in the ledger.
+        held: what was found to be true, one line each.
         warnings: what could not be checked, and why.
     """
 
@@ -31,16 +31,16 @@ class Checked:
 
 
 def check_statement(path: Path, ledger: Ledger, key: str | None = None) -> Checked:
-    """Raise unless a card or a receipt says what its ledger, files and signature say.
+    """Raise unless a card or a receipt agrees with its ledger, files and signature.
 
     Args:
         path: card.json, or a receipt.
         ledger: the ledger it names.
-        key: the fingerprint of the key that must have signed it, in the usual form.
+        key: the fingerprint of the key that must have signed it, as `read_fingerprint` returns it.
 
     Raises:
         CardMismatchError: something differs; the message says what.
-        LedgerTamperedError: the ledger is not whole, or older than the statement.
+        LedgerTamperedError: the ledger was changed, or is older than the statement.
         DataError: the statement, or a file beside it, cannot be read.
     """
     statement = Statement.read(path)
@@ -58,10 +58,10 @@ def check_statement(path: Path, ledger: Ledger, key: str | None = None) -> Check
 
 
 def _numbers(statement: Statement, replay: LedgerAtAnchor) -> str:
-    """The line that says what holds."""
+    """The line about the numbers."""
     epsilon, delta = (statement.number("guarantee", key) for key in ("epsilon", "delta"))
     spending, kind = replay.spending, statement.text("guarantee", "kind")
     return (
         f"ε = {epsilon:g}, δ = {delta:g} ({kind}), {spending.recorded:,} queries, "
-        f"{spending.answered:,} of them answered: the {statement.name} says what the ledger says"
+        f"{spending.answered:,} of them answered: the {statement.name} agrees with the ledger"
     )

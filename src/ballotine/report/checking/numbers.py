@@ -1,4 +1,4 @@
-"""The numbers of a card or a receipt against those of its ledger, as of its anchor."""
+"""Comparing the numbers of a card or a receipt with its ledger, as of its anchor."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ import re
 from ballotine.errors import CardMismatchError
 from ballotine.ledger import Mode, Spending
 from ballotine.privacy.guarantee import NEIGHBOURING, Kind
-from ballotine.report.checking.differing import not_less, not_more, same, same_word
-from ballotine.report.checking.replay import LedgerAtAnchor
+from ballotine.report.checking.comparisons import not_less, not_more, same, same_word
+from ballotine.report.checking.ledger_at_anchor import LedgerAtAnchor
 from ballotine.report.checking.statement import Statement
 from ballotine.text import printable
 from ballotine.voting.promise import stated
 
-OLD = "the card does not tell repeated rows apart (version 0.1): its own counts were not compared"
+OLD = "the card (version 0.1) does not count repeated rows, so its counts were not checked"
 _SCOPE = re.compile(r"([\d,]{1,20}) queries, ([\d,]{1,20}) of them answered", re.ASCII)
 _ASKED, _ANSWERED = "queries in the ledger", "answered queries in the ledger"
 _PUBLISHED = ("failure", "confidence", "order")  # version 0.1 wrote a confidence
 
 
 def compare_guarantee(statement: Statement, spending: Spending) -> None:
-    """ε, δ, budget, kind, mode, groups, the queries that are counted, and whether by a seed."""
+    """Compare ε, δ, budget, kind, mode, mechanism, groups, query counts and seeding."""
     epsilon, kind, _, _ = stated(spending)
     terms, ceiling, part = spending.terms, spending.terms.loosest, "guarantee"
-    told = statement.text(part, "neighbouring")
-    same_word(statement, "neighbouring", told, NEIGHBOURING)
+    stated_relation = statement.text(part, "neighbouring")
+    same_word(statement, "neighbouring", stated_relation, NEIGHBOURING)
     same_word(statement, "mode", statement.optional(part, "mode"), terms.mode.value)
     same(statement, "δ", statement.number(part, "delta"), ceiling.delta)
     for name, true in (("epsilon", ceiling.epsilon), ("delta", ceiling.delta)):
         same(statement, f"a budget's {name}", statement.number(part, "budget", name), true)
     not_less(statement, "ε", statement.number(part, "epsilon"), epsilon)
-    told = statement.text(part, "kind")
-    # Whether a reader may doubt an assumption is not the ledger's to say.
-    if (told, kind) != (Kind.CONDITIONAL.value, Kind.DATA_INDEPENDENT):
-        same_word(statement, "kind", told, kind.value)
+    stated_kind = statement.text(part, "kind")
+    # The ledger cannot know whether a guarantee rests on doubtful assumptions.
+    if (stated_kind, kind) != (Kind.CONDITIONAL.value, Kind.DATA_INDEPENDENT):
+        same_word(statement, "kind", stated_kind, kind.value)
     for asked, answered in _SCOPE.findall(statement.text(part, "scope")):
         same(statement, _ASKED, _whole(asked), spending.recorded)
         same(statement, _ANSWERED, _whole(answered), spending.answered)
@@ -47,32 +47,32 @@ def compare_guarantee(statement: Statement, spending: Spending) -> None:
 
 
 def _compare_mechanism(statement: Statement, spending: Spending) -> None:
-    """The mechanism is one that the ledger has charged; version 0.1 did not write it down."""
-    told = json.dumps(statement.optional("mechanism"), sort_keys=True)
+    """Require a mechanism that the ledger has charged; version 0.1 did not record it."""
+    mechanism = json.dumps(statement.optional("mechanism"), sort_keys=True)
     rules = [binding.rule for binding in spending.bindings.values()]
-    if all(rules) and not any(rule.startswith(told) for rule in rules):
+    if all(rules) and not any(rule.startswith(mechanism) for rule in rules):
         raise CardMismatchError(
-            f"the {statement.name} names a mechanism, or parameters, by which the ledger has "
-            "charged nothing: do not rely on it"
+            f"the {statement.name} names a mechanism or parameters that the ledger has never "
+            "charged: do not rely on it"
         )
 
 
 def _compare_seeds(statement: Statement, spending: Spending) -> None:
-    """A seed that the ledger knows of is told; a card may know of one that drew nothing."""
-    told = [statement.optional("guarantee", "seeded")]
-    told += [] if statement.is_receipt else [statement.optional("run", "seeded")]
-    if spending.seeded and not all(seeded is True for seeded in told):
+    """Require seeded noise in the ledger to be stated; a card may state a seed without noise."""
+    flags = [statement.optional("guarantee", "seeded")]
+    flags += [] if statement.is_receipt else [statement.optional("run", "seeded")]
+    if spending.seeded and not all(flag is True for flag in flags):
         raise CardMismatchError(
-            f"the {statement.name} does not say that noise came from a seed, and the ledger has "
-            "answers of seeded noise: do not rely on it"
+            f"the {statement.name} does not say that noise came from a seed, but the ledger has "
+            "answers with seeded noise: do not rely on it"
         )
 
 
 def compare_card(card: Statement, replay: LedgerAtAnchor) -> tuple[str, ...]:
-    """What only a card says: the meter, its history, the runs, its own queries.
+    """Compare what only a card states: the meter, its history, the runs, its own queries.
 
     Returns:
-        What could not be compared.
+        What could not be checked.
     """
     spending = replay.spending
     not_less(card, "charged ε", card.number("accounted_epsilon"), spending.epsilon())
@@ -91,17 +91,17 @@ def compare_card(card: Statement, replay: LedgerAtAnchor) -> tuple[str, ...]:
 
 
 def is_old(card: Statement, spending: Spending) -> bool:
-    """Whether a card is of version 0.1, which did not tell repeated rows apart.
+    """Whether a card is of version 0.1, which did not count repeated rows.
 
-    Its ledger did not say by which rule it charged: who takes a count away from a later card
-    does not make it an older one.
+    The ledgers of that version did not record rules, so removing a count from a later card does
+    not make it pass for an old one.
     """
     rules = [binding.rule for binding in spending.bindings.values()]
     return card.optional("queries", "repeated") is None and not (rules and all(rules))
 
 
 def _compare_queries(card: Statement, spending: Spending) -> tuple[str, ...]:
-    """The queries of one run are among those of the ledger, and rows add up."""
+    """Require the counts of one run to fit into those of the ledger, and to add up."""
     if is_old(card, spending):
         return (OLD,)
     asked, answered = card.count("queries", "asked"), card.count("queries", "answered")
@@ -116,13 +116,13 @@ def _compare_queries(card: Statement, spending: Spending) -> tuple[str, ...]:
     return ()
 
 
-def _compare_groups(statement: Statement, told: list[Statement], spending: Spending) -> None:
-    """What holds for each group, and what it was charged."""
-    if sorted(group.text("name") for group in told) != sorted(spending.accounts):
+def _compare_groups(statement: Statement, groups: list[Statement], spending: Spending) -> None:
+    """Compare the guarantee of each group, and what it was charged."""
+    if sorted(group.text("name") for group in groups) != sorted(spending.accounts):
         raise CardMismatchError(
-            f"the {statement.name} speaks of other groups than the ledger has: do not rely on it"
+            f"the {statement.name} names other groups than the ledger: do not rely on it"
         )
-    for group in told:
+    for group in groups:
         name = group.text("name")
         account, shown = spending.accounts[name], f"for group {printable(name)} "
         same(statement, f"{shown}a budget's ε", group.number("budget"), account.budget.epsilon)

@@ -1,4 +1,4 @@
-"""Who signed a card or a receipt."""
+"""Checking the signature of a card or a receipt."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from ballotine.errors import CardMismatchError
 from ballotine.report.checking.statement import Statement
 from ballotine.signing import check_signature, signature_of
 
-UNSIGNED = "the {} is not signed: it is worth as much as the way by which you got it"
+UNSIGNED = "the {} is not signed: trust it only as far as the channel through which you got it"
 NO_KEY = (
-    "the signature was checked by the key beside the {}, which proves nothing about who signed: "
-    "give the holder's fingerprint, which you got by another way, as --key"
+    "the signature was checked with the key beside the {}, which proves nothing about who signed: "
+    "pass the holder's fingerprint, obtained through another channel, with --key"
 )
 
 
 def compare_signature(
     statement: Statement, key: str | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check the signature, and who signed if that is known.
+    """Check the signature, and the signer if the key is known.
 
     Returns:
-        What held, and what nobody can know from the files alone.
+        What was found to be true, and what the files alone cannot prove.
     """
     path, claimed = statement.path, statement.optional("signed_by")
     if not signature_of(path).is_file():
         if key is not None or claimed is not None:
             raise CardMismatchError(
-                f"the {statement.name} should be signed, and {signature_of(path).name} is not "
+                f"the {statement.name} should be signed, but {signature_of(path).name} is not "
                 "beside it: do not rely on it"
             )
         return (), (UNSIGNED.format(statement.name),)

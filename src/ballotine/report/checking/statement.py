@@ -1,7 +1,6 @@
-"""A card or a receipt as it comes from outside: read with care, asked part by part.
+"""Reading a card or a receipt from an untrusted file.
 
-Nothing in the file is trusted. Whatever is missing or of another kind than it should be is a
-DataError that names the part.
+Whatever is missing, or of the wrong type, raises a DataError that names the part.
 """
 
 from __future__ import annotations
@@ -18,18 +17,18 @@ from ballotine.ledger import Anchor
 from ballotine.report.receipt import DOCUMENT, FORMAT
 from ballotine.text import printable
 
-LARGEST = 1 << 26  # bytes; a card of a thousand classes has a few million
+LARGEST = 1 << 26  # bytes; the card of a run with a thousand classes has a few million
 _LARGEST_COUNT = 1 << 53
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What somebody states about a ledger: a privacy card, or the receipt of a vote.
+    """A privacy card, or the receipt of a vote: what somebody states about a ledger.
 
     Attributes:
-        path: where it was read from.
-        raw: its bytes, which is what a signature signs.
-        content: what they say.
+        path: the file.
+        raw: its bytes, which are what is signed.
+        content: the parsed JSON.
     """
 
     path: Path
@@ -45,7 +44,7 @@ class Statement:
         except OSError as problem:
             raise DataError(f"{path} cannot be read ({problem.strerror})") from problem
         if len(raw) > LARGEST:
-            raise DataError(f"{path} is too large for a privacy card")
+            raise DataError(f"{path} is too large for a privacy card or receipt")
         try:
             content = json.loads(raw, object_pairs_hook=_once, parse_constant=_refuse)
         except (ValueError, RecursionError) as problem:
@@ -61,20 +60,20 @@ class Statement:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """What to call it in messages: card or receipt."""
         return "receipt" if self.is_receipt else "card"
 
     def anchor(self) -> Anchor:
-        """Where the ledger stood."""
+        """The head of the ledger when the statement was made."""
         if self.is_receipt and self.optional("ledger") is None:
-            raise DataError("the receipt names no ledger: the vote was not remembered in any")
+            raise DataError("the receipt names no ledger: the vote was not recorded in one")
         seq = self.count("ledger", "seq")
         if seq < 1:
             self._odd(("ledger", "seq"))
         return Anchor(self.text("ledger", "id"), seq, self.text("ledger", "hash"))
 
     def optional(self, *keys: str) -> Any:
-        """A part that need not be there."""
+        """A part that may be missing; then None."""
         found: Any = self.content
         for key in keys:
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -99,12 +98,12 @@ class Statement:
         return found if 0 <= found <= _LARGEST_COUNT else self._odd(keys)
 
     def text(self, *keys: str) -> str:
-        """A text."""
+        """A string."""
         found = self.optional(*keys)
         return found if isinstance(found, str) else self._odd(keys)
 
     def parts(self, *keys: str) -> list[Statement]:
-        """A list of parts, each to be asked like the whole; empty if there is none."""
+        """A list of parts, each read like the whole; empty if it is missing."""
         found = self.optional(*keys)
         if found is None:
             return []
@@ -114,11 +113,11 @@ class Statement:
 
     def _odd(self, keys: tuple[str, ...]) -> NoReturn:
         part = ".".join(printable(key) for key in keys)
-        raise DataError(f"{self.path} is not whole: look at its part '{part}'")
+        raise DataError(f"{self.path} is incomplete: see its part '{part}'")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Two readers of one text must not see two different cards."""
+    """Refuse duplicate keys, which different parsers read differently."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key occurs twice")
@@ -126,4 +125,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")

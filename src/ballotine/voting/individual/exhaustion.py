@@ -65,7 +65,7 @@ class Exhaustion:
 
 def exhaustion(charge: Charge, budgets: Mapping[str, Budget]) -> Exhaustion:
     """Count each group's queries as the ledger does, and price what the first end leaves."""
-    orders, shares = widen(DEFAULT_ORDERS), dict(charge.shares)
+    orders, shares = widen(DEFAULT_ORDERS), dict(charge.by_group)
     prices = {share: cost_of(share.events, orders) for share in shares.values()}
     counts: dict[str, int] = {}
     for name, budget in budgets.items():

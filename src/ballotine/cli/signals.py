@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP: one sentence, no process left behind, a telling exit code."""
+"""Ending on Ctrl-C, SIGTERM and SIGHUP: one message, no process left, a specific exit code."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from typer.core import TyperGroup
 from ballotine.cli.console import complain
 
 GRACE = 5.0
-"""For so many seconds after a SIGTERM further ones change nothing: the ending is under way."""
+"""For this many seconds after a signal, further ones are ignored: the process is ending."""
 
 PATIENCE = 10.0
-"""How long to wait for killed processes to be gone, in seconds."""
+"""Seconds to wait for killed processes to be gone."""
 
 
 KILL = getattr(signal, "SIGKILL", signal.SIGTERM)
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Signals that end a command in order, besides Ctrl-C: a scheduler's, and a lost terminal's."""
+"""Signals that end a command like Ctrl-C: sent by a scheduler, or when a terminal closes."""
 
 
 class EndedBySignal(BaseException):
-    """Somebody wants this process to end. Not an Exception, so that no retry swallows it.
+    """A signal asked this process to end. Not an Exception, so that no retry catches it.
 
     Attributes:
-        number: of the signal.
-        advice: how to go on.
+        number: the signal's number.
+        advice: how to continue.
     """
 
     def __init__(
-        self, number: int, advice: str = "nothing that was paid for is lost; start it again"
+        self, number: int, advice: str = "nothing that was paid for is lost; run the command again"
     ) -> None:
         super().__init__(number)
         self.number = number
@@ -46,7 +46,7 @@ class EndedBySignal(BaseException):
 
     @property
     def exit_code(self) -> int:
-        """As shells count signals."""
+        """The exit code that shells use for this signal."""
         return 128 + self.number
 
     def __str__(self) -> str:
@@ -56,10 +56,10 @@ class EndedBySignal(BaseException):
 
 
 class Commands(TyperGroup):
-    """Commands that leave Ctrl-C to us: the library would call it exit code 1."""
+    """A command group that handles Ctrl-C itself: Typer would exit with code 1."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -67,8 +67,8 @@ class Commands(TyperGroup):
 
 
 @contextmanager
-def going_on_with(advice: str) -> Iterator[None]:
-    """Say how to go on, should this be ended by a signal."""
+def advising(advice: str) -> Iterator[None]:
+    """If a signal ends the block, add this advice to the message."""
     try:
         yield
     except KeyboardInterrupt:
@@ -78,8 +78,8 @@ def going_on_with(advice: str) -> Iterator[None]:
 
 
 @contextmanager
-def ending_in_order() -> Iterator[None]:
-    """Within, SIGTERM and SIGHUP end the process as Ctrl-C does: a sentence, everything closed.
+def ending_on_signals() -> Iterator[None]:
+    """Inside the block, SIGTERM and SIGHUP end the process like Ctrl-C: cleanly, with a message.
 
     Once the process is ending, further signals do not interrupt it.
     """
@@ -103,16 +103,16 @@ def ending_in_order() -> Iterator[None]:
 
 
 def _is_ours(number: signal.Signals) -> bool:
-    """Whether nobody else decided what a signal means, and we may."""
+    """Whether we may handle this signal: in the main thread, if nobody else handles it."""
     main = threading.current_thread() is threading.main_thread()
     return main and signal.getsignal(number) is signal.SIG_DFL
 
 
 class _Once:
-    """Raises, and not again while that is on its way.
+    """A signal handler that raises, but not again within the grace period.
 
-    Raised again, it would cut off what closes files and processes. If the first was lost (raised
-    where nothing can be raised), a later one counts again.
+    A second exception would interrupt the cleanup of files and processes. If the first one was
+    lost (raised where exceptions are ignored), a later signal raises again.
     """
 
     def __init__(self) -> None:
@@ -126,14 +126,14 @@ class _Once:
 
 
 def end_workers() -> None:
-    """Kill the processes that work for this one, whoever started them.
+    """Kill the child processes, whichever library started them.
 
-    They hold private records and nothing that is not made again; what they had to say is lost.
+    They hold private records; any results they have not returned can be recomputed.
     """
-    working = [each for each in multiprocessing.active_children() if each.pid]
-    for process in working:
-        with suppress(ProcessLookupError):  # not every kind of process has a method for it
+    workers = [each for each in multiprocessing.active_children() if each.pid]
+    for process in workers:
+        with suppress(ProcessLookupError):  # not every process class has a kill method
             os.kill(process.pid, KILL)  # type: ignore[arg-type]
     deadline = time.monotonic() + PATIENCE
-    for process in working:
+    for process in workers:
         process.join(max(0.0, deadline - time.monotonic()))

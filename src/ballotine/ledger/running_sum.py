@@ -1,4 +1,4 @@
-"""Sums over many parts of which one changes at a time."""
+"""A sum of many parts that change one at a time."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 class RunningSum:
     """The sum of numbered parts.
 
-    The parts are kept and added anew each time. A total that is adjusted by differences would be
-    faster still, but would drift: a budget must not depend on how many payments led to it.
+    The parts are kept and added up each time. Adjusting a total by differences would be faster,
+    but would accumulate rounding errors: a budget must not depend on the number of payments.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""A ledger's beginnings: founding it, bringing it to this version, another budget before use."""
+"""Preparing a store for use: creating a ledger, migrating it, or amending unused terms."""
 
 from __future__ import annotations
 
@@ -9,56 +9,56 @@ from collections.abc import Callable
 from ballotine.errors import LedgerError
 from ballotine.ledger import entries as chain
 from ballotine.ledger.entries import Anchor
-from ballotine.ledger.store import Pen, Store, View
+from ballotine.ledger.store import Store, Transaction, View
 from ballotine.ledger.terms import Promise, Terms
 
 Fingerprint = Callable[[bytes], str]
-"""Gives the fingerprint of the private data under a salt that only the ledger knows."""
+"""Returns the fingerprint of the private data under a salt that only the ledger holds."""
 
 FORMAT = 2
 
 
-def bring_up_to_date(
+def prepare_store(
     store: Store,
     promise: Promise | None = None,
     fingerprint: Fingerprint | None = None,
     settled: Terms | None = None,
 ) -> None:
-    """Found a new ledger, bring an old one to this version, amend one that paid for nothing.
+    """Create a new ledger, migrate an old one, or amend one that has paid for nothing.
 
     Args:
-        store: its home.
-        promise: what is asked of it; None takes it as it is.
-        fingerprint: of its data, for a new one.
-        settled: the terms of that promise, where they are known already.
+        store: where the ledger is kept.
+        promise: what it must promise; None accepts any existing terms.
+        fingerprint: of its data, for a new ledger.
+        settled: the settled terms of the promise, if known already.
     """
     with store.reading() as view:
         ready = not view.empty and view.current
         terms = _unspent_terms(view) if ready else None
     if promise is not None and (not ready or (terms and promise.disagreement(terms))):
-        settled = settled or promise.settle()  # this may take a while: nobody waits for us
+        settled = settled or promise.settle()  # may be slow, so not inside the transaction
     elif ready:
         return
-    with store.writing() as pen:
-        if pen.empty:
+    with store.writing() as tx:
+        if tx.empty:
             if settled is None:
                 raise LedgerError(f"there is no ledger at {store.path}")
-            pen.upgrade(1)
-            _found(pen, settled, fingerprint)
+            tx.upgrade(1)
+            _write_first_entry(tx, settled, fingerprint)
             return
-        head = _last(pen)
-        if not pen.current:
-            row = chain.following(head, "migrate", {"format": FORMAT})
-            pen.append(row)
-            pen.upgrade(row[0])
+        head = _last(tx)
+        if not tx.current:
+            row = chain.next_row(head, "migrate", {"format": FORMAT})
+            tx.append(row)
+            tx.upgrade(row[0])
             head = Anchor(head.ledger, row[0], row[5])
-        terms = _unspent_terms(pen)
+        terms = _unspent_terms(tx)
         if promise and settled and terms and promise.disagreement(terms):
-            pen.append(chain.following(head, "amend", settled.to_dict()))
+            tx.append(chain.next_row(head, "amend", settled.to_dict()))
 
 
 def _unspent_terms(view: View) -> Terms | None:
-    """The terms of a ledger that has paid for nothing; None for any other."""
+    """The terms of a ledger that has paid for nothing; None if it has."""
     if view.newest("reserve") is not None:
         return None
     found = view.newest("amend") or view.row(1)
@@ -72,16 +72,16 @@ def _last(view: View) -> Anchor:
     return Anchor("", *last)
 
 
-def _found(pen: Pen, terms: Terms, fingerprint: Fingerprint | None) -> None:
-    """Write the first entry: the promise, and whose data it is about."""
+def _write_first_entry(tx: Transaction, terms: Terms, fingerprint: Fingerprint | None) -> None:
+    """Write the terms, and the link to the data set."""
     salt = secrets.token_bytes(32)
     mark = "" if fingerprint is None else fingerprint(salt)
-    pen.set_meta("salt", salt)
-    pen.set_meta("fingerprint", mark.encode())
+    tx.set_meta("salt", salt)
+    tx.set_meta("fingerprint", mark.encode())
     payload = {
         **terms.to_dict(),
         "data": chain.digest_of([salt, mark.encode()]),
         "format": FORMAT,
         "ledger": str(uuid.uuid4()),
     }
-    pen.append(chain.following(Anchor("", 0, chain.GENESIS), "open", payload))
+    tx.append(chain.next_row(Anchor("", 0, chain.GENESIS), "open", payload))

@@ -1,7 +1,7 @@
-"""What a file of answers holds, query by query, to be held against a ledger.
+"""Counting the answers in a file, for comparison with a ledger.
 
-A ledger knows its queries by hashes, so a file is compared with it as a whole: how often each
-answer occurs. Files come from outside: they are read in pieces and never unpickled.
+A ledger knows queries only by their hashes, so the comparison is of how often each answer occurs.
+Files are not trusted: they are read in pieces and never unpickled.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _FOREIGN = (
     *(OSError, ValueError, KeyError, TypeError, EOFError, RuntimeError, OverflowError),
     *(zipfile.BadZipFile, struct.error, pa.ArrowException),
 )
-"""What damaged files make the libraries raise."""
+"""The errors that libraries raise for damaged files."""
 _MARKS = {"present": 1, "absent": 0, "abstained": ABSTAIN}
 _STATUS = ("answered", "abstained", "unasked")
 
 
 @dataclass
 class AnswersInFile:
-    """The answers in a file.
+    """Counts of the answers in a file.
 
     Attributes:
-        pool: rows.
-        repeated: rows that repeat an asked one.
+        pool: the number of rows.
+        repeated: the number of rows that repeat an asked one.
         answers: how often each answer was given to a query, abstentions included.
     """
 
@@ -49,12 +49,12 @@ class AnswersInFile:
 
     @property
     def asked(self) -> int:
-        """Queries that were asked."""
+        """The number of queries that were asked."""
         return self.answers.total()
 
     @property
     def answered(self) -> int:
-        """Queries that were answered, at least for one label."""
+        """The number of queries that were answered, for at least one label."""
         return sum(times for answer, times in self.answers.items() if _given(answer))
 
     def by_class(self, names: Sequence[str]) -> dict[str, int]:
@@ -62,7 +62,7 @@ class AnswersInFile:
         return {name: self.answers[place] for place, name in enumerate(names)}
 
     def by_label(self, names: Sequence[str]) -> list[dict[str, Any]]:
-        """How often each label was present, absent, and not told."""
+        """How often each label was present, absent and abstained on."""
         return [
             {"label": name} | {key: self._marked(place, mark) for key, mark in _MARKS.items()}
             for place, name in enumerate(names)
@@ -74,33 +74,33 @@ class AnswersInFile:
 
 
 def read_answers(path: Path, classes: Sequence[Any] | None) -> AnswersInFile:
-    """Count the answers of a vote (.npz), or of a run (.parquet), whose classes are named.
+    """Count the answers of a vote (.npz), or of a run (.parquet) with these class names.
 
     Raises:
-        DataError: the file is not what it should be.
+        DataError: the file cannot be read as answers.
     """
     try:
         return _of_vote(path) if classes is None else _of_run(path, classes)
     except _FOREIGN as problem:
-        raise DataError(f"{path} is not a readable file of answers") from problem
+        raise DataError(f"{path} is not a readable answers file") from problem
 
 
 def _of_vote(path: Path) -> AnswersInFile:
     with zipfile.ZipFile(path) as archive:
         member = archive.getinfo("answers.npy")
-        # Written as it is, so that it cannot unpack to more than the file has.
+        # We write it uncompressed, so it cannot expand beyond the size of the file.
         if member.compress_type != zipfile.ZIP_STORED:
-            raise ValueError("packed")
+            raise ValueError("compressed")
         labels = _array(archive.read(member))
     first = labels if labels.ndim == 1 else labels[:, 0]
     return AnswersInFile(len(labels), 0, Counter(as_answers(labels[first != UNASKED])))
 
 
 def _array(content: bytes) -> IntArray:
-    """An array of answers; its header is believed only as far as there are numbers."""
+    """Read an array of answers, without trusting the shape in its header."""
     stream = io.BytesIO(content)
     if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("not as it was written")
+        raise ValueError("unknown array format")
     shape, columns_first, dtype = np.lib.format.read_array_header_1_0(stream)
     if dtype != np.int64 or columns_first or len(shape) not in (1, 2) or min(shape) < 1:
         raise ValueError("not answers")
@@ -125,17 +125,17 @@ def _of_run(path: Path, classes: Sequence[Any]) -> AnswersInFile:
 
 
 def _labels(names: list[str], classes: Sequence[Any]) -> Any:
-    """How to read one piece: status, what is repeated, and the answer as the ledger has it."""
+    """A function that reads status, repeated row and answer of each row of a piece."""
     several = "answer" not in names
     columns = [f"answer:{name}" for name in classes] if several else ["answer"]
-    # An array of names holds them all as texts if one of them is a text.
+    # Class names are compared as text: an array turns them all into text if one of them is.
     number = {str(name): place for place, name in enumerate(classes)}
     if len(number) != len(classes):
         raise ValueError("a class occurs twice")
 
     def read(piece: pa.RecordBatch) -> Iterator[tuple[str, int | None, Answer]]:
-        told = [piece.column(name).to_pylist() for name in ("status", "repeats", *columns)]
-        for status, repeats, *given in zip(*told, strict=True):
+        columns_read = [piece.column(name).to_pylist() for name in ("status", "repeats", *columns)]
+        for status, repeats, *given in zip(*columns_read, strict=True):
             if status not in _STATUS:
                 raise ValueError("unknown status")
             if several:

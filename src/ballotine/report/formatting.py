@@ -1,7 +1,7 @@
-"""Numbers and names as people read them.
+"""Formatting of numbers and names for readers.
 
-Whatever bounds a risk (ε, δ, the factor e^ε) is rounded upwards or not at all; a name from a
-card is never trusted: it may hold terminal escapes, bidirectional overrides or line breaks.
+Whatever bounds a risk (ε, δ, the factor e^ε) is rounded up or not at all. Names from a card are
+never trusted: they may contain terminal escapes, bidirectional overrides or line breaks.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ _Z95 = 1.959963984540054
 
 
 def tidy(value: object, limit: int = _PARAGRAPH) -> str:
-    """Text on one line without anything that acts on a terminal or turns the reading direction."""
+    """Text on one line, without terminal escapes or bidirectional overrides."""
     line = printable(" ".join(str(value)[: 4 * limit].split()), limit)
-    return " ".join(line.split())  # what was taken out may have left blanks side by side
+    return " ".join(line.split())  # removed characters may have left adjacent blanks
 
 
 def name(value: object, limit: int = _NAME) -> str:
-    """A short name (a class, a key); never empty, so that a table cell is never lost."""
+    """A short name (a class, a key); never empty, so that no table cell is empty."""
     return tidy(value, limit) or BLANK
 
 
 def number(value: float) -> str:
-    """A number as it is: every digit that was given, none rounded away."""
+    """A number with all of its digits, unrounded."""
     if isinstance(value, int):
         return f"{value:,}"
     exact = Decimal(repr(float(value)))
@@ -43,12 +43,12 @@ def number(value: float) -> str:
 
 
 def up(value: float, places: int = 3) -> str:
-    """A number rounded upwards: a cost is never shown smaller than it is."""
+    """A number rounded up: a cost is never shown smaller than it is."""
     return _decimal(Decimal(repr(float(value))).quantize(Decimal(1).scaleb(-places), ROUND_CEILING))
 
 
 def factor(value: float) -> str:
-    """A factor by which something may grow, rounded upwards to what a reader can hold."""
+    """A growth factor, rounded up to a readable number of digits."""
     exact = Decimal(repr(float(value)))
     if exact < 100:
         return up(value, 2)
@@ -58,18 +58,18 @@ def factor(value: float) -> str:
 
 
 def one_in(probability: float) -> str:
-    """A small probability as "1 in N", with N rounded down so that the chance is not belittled."""
+    """A small probability as "1 in N", with N rounded down so as not to understate it."""
     times = (1 / Decimal(repr(float(probability)))).to_integral_value(ROUND_FLOOR)
     return f"1 in {int(times):,}" if 2 <= times < 10**15 else number(probability)
 
 
 def percent(share: float | None, places: int = 1) -> str:
-    """A measured share (not a bound) in percent."""
+    """A measured proportion (not a bound) in percent."""
     return NOTHING if share is None else f"{100 * share:.{places}f} %"
 
 
 def wilson(share: float, rows: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a share that was counted in so many rows."""
+    """The 95 % Wilson interval of a proportion measured on this many rows."""
     if rows <= 0:
         return 0.0, 1.0
     square = _Z95**2
@@ -80,7 +80,7 @@ def wilson(share: float, rows: int) -> tuple[float, float]:
 
 
 def moment(text: str) -> str:
-    """An ISO time as a date people read; anything else is shown as it stands."""
+    """An ISO time in a readable form; anything else is shown unchanged."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -91,7 +91,7 @@ def moment(text: str) -> str:
 
 
 def plain(value: object) -> str:
-    """Any value of a run file in one line."""
+    """Any value of a run file, on one line."""
     match value:
         case None:
             text = NOTHING
@@ -111,30 +111,30 @@ def plain(value: object) -> str:
 
 
 def rows(mapping: Mapping[str, object]) -> list[tuple[str, str]]:
-    """A dictionary as rows of a table: names made readable, values in one line."""
+    """A dictionary as table rows: readable names, values on one line."""
     return [(name(key).replace("_", " "), plain(value)) for key, value in mapping.items()]
 
 
 def listed(items: list[str]) -> str:
-    """Names after each other, not too many of them."""
+    """A comma-separated list, shortened if it is long."""
     if len(items) > _MOST_ITEMS:
         items = [*items[:_MOST_ITEMS], f"and {len(items) - _MOST_ITEMS} more"]
     return ", ".join(items) or NOTHING
 
 
 def tested_rows(origin: object) -> str:
-    """What the rows are called on which a student was measured."""
+    """What to call the rows on which the student was evaluated."""
     if origin == "rows of the private file":
         return "labelled rows taken out of the private file"
     return "labelled public rows"
 
 
 def repeated(count: int) -> str:
-    """Why there are more rows than queries, in a sentence; nothing if there are not."""
+    """A sentence about repeated public rows; empty if there are none."""
     if count == 0:
         return ""
-    told = "One public row repeats" if count == 1 else f"{count:,} public rows repeat"
-    return f"{told} another row and got its answer: equal rows are one query, paid for once."
+    start = "One public row repeats" if count == 1 else f"{count:,} public rows repeat"
+    return f"{start} another row and got its answer: equal rows are one query, paid for once."
 
 
 def _decimal(value: Decimal, largest: int = 15) -> str:

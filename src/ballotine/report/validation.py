@@ -1,4 +1,4 @@
-"""Is a card whole, and may it be shown? Asked before anything is drawn from it."""
+"""Checks that a card is complete and may be shown, before anything is rendered from it."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ _OPTIONAL: dict[str, tuple[str, ...]] = {
 }
 
 
-def check(card: Mapping[str, Any]) -> None:
-    """Refuse a card that is not whole, or that shows what nobody may be shown."""
+def validate_card(card: Mapping[str, Any]) -> None:
+    """Raise DataError if a card is incomplete, or contains what must not be shown."""
     if card.get("format") != FORMAT:
-        raise DataError(f"this card is not of format {FORMAT}; write it again with this version")
+        raise DataError(f"this card is not of format {FORMAT}; create it again with this version")
     for key, inner in _REQUIRED.items():
         _has(card, key, inner)
     for key, inner in _OPTIONAL.items():
@@ -73,7 +73,7 @@ def check(card: Mapping[str, Any]) -> None:
     _check_kind(card)
     if card["experiment"] is not None and not card["run"]["experiment"]:
         raise DataError(
-            "the card of a real run holds experiment-only numbers: it must not be shown"
+            "the card of a real run contains experiment-only numbers: it must not be shown"
         )
 
 
@@ -82,34 +82,36 @@ def _check_numbers(card: Mapping[str, Any]) -> None:
     _has(guarantee, "budget", ("epsilon", "delta"))
     for place in (guarantee, guarantee["budget"]):
         if not (math.isfinite(place["epsilon"]) and place["epsilon"] >= 0):
-            raise DataError("the card's ε is not a number that can be promised")
+            raise DataError("the card's ε is not a finite number of at least 0")
         if not 0 < place["delta"] < 1:
-            raise DataError("the card's δ does not lie between 0 and 1")
+            raise DataError("the card's δ is not between 0 and 1")
     if not guarantee["budget"]["epsilon"] > 0:
-        raise DataError("the card's budget is empty")
+        raise DataError("the card's budget ε is not above 0")
 
 
 def _check_training(parts: Any) -> None:
-    """Curves are numbers by name, one per epoch."""
+    """Each curve must have one finite number per epoch."""
     for part in parts:
         if not (isinstance(part, Mapping) and set(_TRAINING) <= set(part)):
-            raise DataError("the card is not whole: look at its part 'student', 'training'")
+            raise DataError("the card is incomplete: see its part 'student.training'")
         for series in dict(part["curves"]).values():
             if len(series) != part["epochs"] or not series or not all(map(math.isfinite, series)):
-                raise DataError("the card's training curves are not numbers, one per epoch")
+                raise DataError("the card's training curves must have one finite number per epoch")
         if part["removed"] is not None:
             _has(part, "removed", ("rows", "records"))
 
 
 def _check_kind(card: Mapping[str, Any]) -> None:
-    """An ε that needs no votes is never below what was charged; a published one may be."""
+    """ε must not be below what was charged, unless it was published (sanitised)."""
     guarantee, accounted = card["guarantee"], card["accounted_epsilon"]
     kind = guarantee["kind"]
     if kind == Kind.DATA_DEPENDENT.value:
-        raise DataError("a data-dependent ε is itself private until it is sanitised")
+        raise DataError(
+            "a data-dependent ε is private itself until it is sanitised: it must not be shown"
+        )
     if kind == Kind.NOT_RELEASABLE.value:
         if not card["run"]["experiment"]:
-            raise DataError("a run that may not be released is an experiment, and must say so")
+            raise DataError("a run that may not be released must be declared an experiment")
         most = math.inf
     elif kind == Kind.SANITISED.value:
         most = guarantee["budget"]["epsilon"]
@@ -123,7 +125,7 @@ def _either(
     part: Mapping[str, Any], name: str, one: tuple[str, ...], other: tuple[str, ...]
 ) -> None:
     if not (set(one) <= set(part) or set(other) <= set(part)):
-        raise DataError(f"the card is not whole: look at its part '{name}'")
+        raise DataError(f"the card is incomplete: see its part '{name}'")
 
 
 def _has(card: Mapping[str, Any], key: str, inner: tuple[str, ...]) -> None:
@@ -131,4 +133,4 @@ def _has(card: Mapping[str, Any], key: str, inner: tuple[str, ...]) -> None:
         inner and not (isinstance(card[key], Mapping) and set(inner) <= set(card[key]))
     )
     if missing:
-        raise DataError(f"the card is not whole: look at its part '{key}'")
+        raise DataError(f"the card is incomplete: see its part '{key}'")

@@ -1,4 +1,4 @@
-"""Reading a ledger: what it promises, what was spent, and the answers it holds."""
+"""Reading a ledger: its terms, what was spent, and the recorded answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ballotine.privacy.guarantee import Budget
 
 
 class LedgerReader:
-    """A ledger that is looked at; nothing here changes it."""
+    """The part of a ledger that only reads."""
 
     def __init__(self, store: Store, promise: Promise | None = None) -> None:
         self._store = store
@@ -41,26 +41,26 @@ class LedgerReader:
 
     @property
     def store(self) -> Store:
-        """Where the entries live."""
+        """The store that keeps the entries."""
         return self._store
 
     @property
     def terms(self) -> Terms:
-        """What this ledger promises to whom, and its stop rule."""
-        return self._known().spending.terms
+        """What this ledger promises to each group, and its stop rule."""
+        return self._loaded().spending.terms
 
     @property
     def budget(self) -> Budget:
-        """The promise that holds for everyone: with several groups, the loosest."""
+        """The budget that holds for everyone: the loosest, if there are several groups."""
         return self.terms.loosest
 
     @property
     def identity(self) -> str:
-        """A random name; it says nothing about the data."""
-        return self._known().head.ledger
+        """The ledger's random name; it reveals nothing about the data."""
+        return self._loaded().head.ledger
 
     def head(self) -> Anchor:
-        """Where the chain stands now."""
+        """The last entry of the chain."""
         self.spending()
         return self._replay.head
 
@@ -72,7 +72,7 @@ class LedgerReader:
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """What is read inside speaks of one moment, whoever writes meanwhile."""
+        """Everything read inside the block comes from one snapshot, whoever writes meanwhile."""
         with self._store.reading() as view:
             self._refresh(view)
             yield
@@ -80,38 +80,38 @@ class LedgerReader:
     def entries(self) -> Iterator[Entry]:
         """All entries, each checked against the chain."""
         with self._store.reading() as view:
-            yield from chain.chained(view.rows(), 0, chain.GENESIS)
+            yield from chain.read_chain(view.rows(), 0, chain.GENESIS)
 
     def checkpoints(self) -> Iterator[Spending]:
-        """What the entries added up to from time to time."""
+        """The totals stored in each checkpoint."""
         with self._store.reading() as view:
             for row in view.of_kind("checkpoint"):
                 yield Spending.from_state(chain.read(row).payload)
 
     def lookup(self, ids: Sequence[bytes]) -> dict[bytes, Answer]:
-        """Stored answers of those queries that have one."""
+        """The recorded answers to those of the queries that have one."""
         with self._store.reading() as view:
             return answers_of(view.queries(ids))
 
     def answer_counts(self, last: int) -> Counter[Answer]:
-        """How often each answer was recorded, up to and with the entry ``last``."""
+        """How often each answer was recorded, up to and including the entry ``last``."""
         with self._store.reading() as view:
-            rows = view.grouped("recorded")
+            rows = view.marked("recorded")
             found = Counter(answer for seq, *_, answer in rows if seq <= last and answer)
         return Counter({decode_answer(answer): times for answer, times in found.items()})
 
     def pending(self, ids: Sequence[bytes]) -> set[bytes]:
-        """Those queries that were reserved, by whatever run, and not answered yet."""
+        """Those of the queries that are reserved, by any run, and not answered yet."""
         with self._store.reading() as view:
             found = view.queries(ids).values()
             return {q.id for q in found if q.answer is None and not q.idle}
 
     def keyed(self, content: bytes) -> bytes:
-        """A name for some content that says nothing about it to whoever lacks the ledger."""
+        """A keyed hash of some content, which reveals nothing without the ledger's salt."""
         return hmac.digest(self._meta("salt"), content, "sha256")
 
     def refusal(self, binding: Binding) -> Exception:
-        """Why another query of this kind is not allowed."""
+        """The error for another query of this account that the budget does not allow."""
         return refusal(self.spending(), binding)
 
     def close(self) -> None:
@@ -129,7 +129,7 @@ class LedgerReader:
         return f"<Ledger {where}, budget {self.budget}>"
 
     def _require_promise(self) -> None:
-        """The ledger promises what it was opened with, also after others had it in hand."""
+        """Raise if the terms disagree with the promise, for example after another process."""
         if self._promise is None:
             return
         reason = self._promise.disagreement(self._replay.spending.terms)
@@ -142,27 +142,27 @@ class LedgerReader:
         with self._store.reading() as view:
             value = view.meta(key)
         if value is None:
-            raise LedgerTamperedError(f"the ledger lost its {key}")
+            raise LedgerTamperedError(f"the ledger's {key} is missing")
         return value
 
-    def _known(self) -> Replay:
-        """What was read last; read again if that was undone."""
+    def _loaded(self) -> Replay:
+        """The replay; read again if it was reset after a failure."""
         if self._replay.head.seq == 0:
             self.spending()
         return self._replay
 
     def _refresh(self, view: View) -> None:
-        """Read what was appended since the last look, by us or by another process."""
-        if self._replay.follow(view):
+        """Read what was appended since the last call, by this or another process."""
+        if self._replay.catch_up(view):
             try:
                 self._require_promise()
             except LedgerMismatchError:
-                self._replay = Replay()  # whoever looks again is told again
+                self._replay = Replay()  # so that the next call raises again
                 raise
 
 
 def answers_of(held: Mapping[bytes, Query]) -> dict[bytes, Answer]:
-    """The answers among reservations."""
+    """The recorded answers among these reservations."""
     return {
         name: decode_answer(query.answer)
         for name, query in held.items()

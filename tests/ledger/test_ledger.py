@@ -1,4 +1,4 @@
-"""The ledger's promises, one by one."""
+"""The guarantees of the ledger, one by one."""
 
 from __future__ import annotations
 

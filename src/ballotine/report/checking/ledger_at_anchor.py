@@ -1,4 +1,4 @@
-"""A ledger as it was when a card or a receipt was made from it."""
+"""The state of a ledger when a card or a receipt was made from it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ballotine.ledger.answers import Answer
 
 @dataclass(frozen=True)
 class LedgerAtAnchor:
-    """What the entries up to some entry add up to.
+    """The totals of a ledger up to a given entry.
 
     Attributes:
-        spending: the sum.
-        runs: how many runs had spent.
+        spending: the totals.
+        runs: how many runs had spent something.
         answers: how often each answer had been recorded.
     """
 
@@ -25,7 +25,7 @@ class LedgerAtAnchor:
 
     @classmethod
     def until(cls, ledger: Ledger, last: int) -> LedgerAtAnchor:
-        """Add the entries up again, up to and with the given one."""
+        """Replay the entries up to and including the given one."""
         entries = ledger.entries()
         spending = Spending.begin(next(entries))
         for entry in entries:
