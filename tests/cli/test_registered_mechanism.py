@@ -73,7 +73,7 @@ def test_vote_pays_for_its_answers_in_the_ledger(
     with Ledger.existing(tmp_path / "L.sqlite") as ledger:
         (binding,) = ledger.spending().bindings.values()
     assert "permute-and-flip" in binding.rule
-    assert [share.events for _, share in binding.charge.shares] == [(LaplaceArgmax(0.05),)]
+    assert [share.events for _, share in binding.charge.by_group] == [(LaplaceArgmax(0.05),)]
 
 
 def test_account_prices_it_by_the_analysis_that_it_has(ballotine: Command, votes: str) -> None:

@@ -136,7 +136,7 @@ def test_abstentions_and_shapes_are_clear_errors() -> None:
         classifier(BinaryVoting(9.0), classes=2)
     with pytest.raises(ParameterError, match="a label twice"):
         classifier(BinaryVoting(9.0), classes=["a", "a", "b"])
-    with pytest.raises(ParameterError, match="dealt at random"):
+    with pytest.raises(ParameterError, match="use the random partition"):
         classifier(BinaryVoting(9.0), partition="stratified")
 
 

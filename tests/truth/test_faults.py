@@ -61,7 +61,7 @@ def test_an_epsilon_that_is_published_of_other_votes_would_be_found(
     """Version 0.1: ten answers of one file, two of another, and the ε of the other is printed."""
     whole = Rules.binding
     monkeypatch.setattr(Rules, "binding", lambda own, *_: whole(own, b"", "", ()))
-    monkeypatch.setattr(Ledger, "_require_whole", lambda *_: None)
+    monkeypatch.setattr(Ledger, "_require_all_answered", lambda *_: None)
     settings, scope = Settings("gnmax-clear", None, "fixed", 60), Scope(tmp_path / "ledger.sqlite")
     with watching(0) as watch:
         world = World(np.random.default_rng(0), tmp_path, watch, 3)

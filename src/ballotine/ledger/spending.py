@@ -15,11 +15,11 @@ from ballotine.ledger.charge import EVERYONE
 from ballotine.ledger.entries import Entry
 from ballotine.ledger.payloads import read_released
 from ballotine.ledger.terms import Mode, Terms, plan_order
-from ballotine.ledger.totals import OLD_GROUPS, REGROUPED, Totals
+from ballotine.ledger.totals import OLD_GROUPS, REGROUPED, SpendingTotals
 from ballotine.privacy.events import from_json
 
 
-class Spending(Totals):
+class Spending(SpendingTotals):
     """The totals of a ledger, updated entry by entry."""
 
     @classmethod

@@ -36,7 +36,7 @@ OLD_GROUPS = (
 
 
 @dataclass
-class Totals:
+class SpendingTotals:
     """What the entries of one ledger add up to.
 
     Attributes:

@@ -131,7 +131,7 @@ def test_bits_are_charged_what_they_cost_and_not_much_more(
     answering = plan.mechanism
     assert isinstance(answering, LabelVoting)
     tau, name = answering.clipping.tau, answering.clipping.norm
-    shares = dict(plan.charge(LABELS).shares)
+    shares = dict(plan.charge(LABELS).by_group)
     for group in plan.groups:
         truth = worst(
             [
@@ -151,7 +151,7 @@ def test_checks_are_charged_what_they_cost(mechanism: LabelVoting, scheme: Schem
     answering = plan.mechanism
     assert isinstance(answering, LabelVoting)
     tau, name = answering.clipping.tau, answering.clipping.norm
-    shares = dict(plan.charge(LABELS).shares)
+    shares = dict(plan.charge(LABELS).by_group)
     for group in plan.groups:
         checks, bits = shares[group.name].events
         counted = situations(plan, group, tau, name)
@@ -166,7 +166,7 @@ def test_checks_are_charged_what_they_cost(mechanism: LabelVoting, scheme: Schem
 @pytest.mark.parametrize("scheme", SCHEMES, ids=repr)
 def test_sets_of_labels_are_charged_what_they_cost(scheme: Scheme) -> None:
     plan = planned(scheme, PowersetVoting(3.0))
-    shares, sets = dict(plan.charge(LABELS).shares), 2**LABELS
+    shares, sets = dict(plan.charge(LABELS).by_group), 2**LABELS
     draw = np.random.default_rng(5)
     for group in plan.groups:
         own, weights = voters(plan, group)
