@@ -12,7 +12,7 @@ INSTALL := python -m pip install --quiet --disable-pip-version-check --constrain
 
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: run test test-core test-papers fuzz lint bench docs docs-serve test-extras clean
+.PHONY: run test coverage test-core test-papers fuzz lint bench docs docs-serve test-extras clean
 
 run: $(VENV)/.core          ## the main job, on data that ships with scikit-learn
 	$(BIN)/ballotine run
@@ -26,6 +26,10 @@ test: $(VENV)/.dev          ## everything that must hold: style, types, layers, 
 
 test-core: $(CORE)/.ready   ## the suite without torch and without the papers' package
 	$(CORE)/bin/python -m pytest -n 2 --dist worksteal tests
+
+coverage: $(VENV)/.dev      ## branch coverage of what guarantees rest on; fails below 95 %
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov=ballotine.privacy --cov=ballotine.ledger \
+		--cov=ballotine.voting --cov-fail-under=95
 
 fuzz: $(VENV)/.dev          ## spoilt files and odd options: make fuzz COUNT=100000 SEED=0
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --count $(COUNT) --seed $(SEED)
