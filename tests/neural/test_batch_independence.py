@@ -1,4 +1,4 @@
-"""What is said about a row does not depend on the rows it is asked with, bit by bit."""
+"""Predictions for a row do not depend on the other rows of its batch, bit by bit."""
 
 from __future__ import annotations
 
