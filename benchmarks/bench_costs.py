@@ -2,11 +2,11 @@
 
     python benchmarks/bench_costs.py [--repeats 5] [--memory]
 
-Prints how many times faster our Theorem 6 (one-sided, like the loop's) and the exact two-sided
-cost of 9,000 tallies at 49 orders are than the loop, all measured in turn in this one run, and
-ends with 1 when Theorem 6 is not 20 times as fast or the exact cost is slower than the loop.
-With real ballots (`votes_mnist_250.npz` and the like in the folder BALLOTINE_DATA) these are used
-too. `--memory` prices 1,000,000 simulated tallies and prints the peak memory.
+Prints the speed-up of our Theorem 6 (one-sided, like the loop's) and of the exact two-sided cost
+over the loop, for 9,000 tallies at 49 orders, measured in turn in one run. Exits with 1 if
+Theorem 6 is less than 20 times as fast or the exact cost is slower than the loop. Real ballots
+(such as `votes_mnist_250.npz`) in the folder BALLOTINE_DATA are used too. `--memory` prices
+1,000,000 simulated tallies and prints the peak memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ORDERS = np.concatenate(([1.25, 1.5, 1.75], np.linspace(2.0, 64.0, 46)))
 
 
 def real_tallies(name: str) -> FloatArray | None:
-    """Count the ballots of a file in BALLOTINE_DATA, if it is there."""
+    """Count the ballots of a file in BALLOTINE_DATA, if it exists."""
     path = Path(os.environ.get("BALLOTINE_DATA", ".")) / f"votes_{name}_250.npz"
     if not path.is_file():
         return None
@@ -41,7 +41,7 @@ def real_tallies(name: str) -> FloatArray | None:
 
 
 def simulated_tallies(queries: int, seed: int = 0) -> FloatArray:
-    """Most queries near unanimous, some split between a few classes: as on MNIST."""
+    """Simulate votes as on MNIST: most nearly unanimous, some split between a few classes."""
     rng = np.random.default_rng(seed)
     top = rng.beta(2.66, 0.25, size=(queries, 1))
     rest = (1.0 - top) * rng.dirichlet(np.full(CLASSES - 1, 0.2), size=queries)
@@ -49,7 +49,7 @@ def simulated_tallies(queries: int, seed: int = 0) -> FloatArray:
 
 
 def loop_theorem_six(counts: FloatArray) -> FloatArray:
-    """One query at a time, as the analysis of the paper is usually run."""
+    """Price one query at a time, as the paper's analysis is usually run."""
     costs = np.empty((len(counts), ORDERS.size))
     for query, tally in enumerate(counts):
         costs[query] = theorem_six(tally)
@@ -83,7 +83,7 @@ def seconds(job: Callable[[FloatArray], FloatArray], counts: FloatArray) -> floa
 
 
 def compare(name: str, counts: FloatArray, repeats: int) -> bool:
-    """Print the median times and ratios; tell whether both targets are met."""
+    """Print the median times and ratios; return whether both targets are met."""
     jobs: dict[str, Callable[[FloatArray], FloatArray]] = {
         "loop, Theorem 6": loop_theorem_six,
         "ours, Theorem 6": lambda tallies: published.gnmax_data_dependent(
@@ -107,7 +107,7 @@ def compare(name: str, counts: FloatArray, repeats: int) -> bool:
 
 
 def memory(queries: int = 1_000_000) -> None:
-    """Price a million tallies and print the largest resident size of this process."""
+    """Price a million tallies and print the peak resident memory of this process."""
     counts = np.empty((queries, CLASSES))
     for part in range(10):
         counts[part::10] = simulated_tallies(queries // 10, part)

@@ -1,13 +1,13 @@
-"""Costs of groups with budgets of their own: history against loops, and rules against each other.
+"""Costs of groups with individual budgets: vectorised against loops, and rules compared.
 
     python benchmarks/bench_groups.py [--repeats 5] [--rules]
 
-Prints how many times faster the ε of three groups after each of 2,000 votings of 250 teachers is
-than two plain loops that compute the same numbers (Theorem 6 in both directions, improved
-conversion) from the same ballots: one prices every teacher's vote in every voting; the other
-prices each voting once per group and only adds up teacher by teacher. The loops run over the
-first 200 votings, where their results are compared with ours, and are scaled to 2,000; all is
-CPU time. Ends with 1 when we are not 100 times as fast as the loop over teachers.
+Prints the speed-up, for the ε of three groups after each of 2,000 votes of 250 teachers, over
+two plain loops that compute the same numbers (Theorem 6 in both directions, improved
+conversion) from the same ballots: one prices every teacher in every vote; the other
+prices each vote once per group and only adds up teacher by teacher. The loops run over the first
+200 votes, where their results are compared with ours, and are scaled to 2,000; all times are CPU
+times. Exits with 1 if we are not 100 times as fast as the loop over teachers.
 
 `--rules` prints how well the groups of the standard case run out together, by scheme and rule.
 """
@@ -52,7 +52,7 @@ PRICE = math.log(1 / DELTA) / (ORDERS - 1) + np.log1p(-1 / ORDERS) - np.log(ORDE
 
 
 def planned(scheme: Scheme) -> Plan:
-    """A plan whose noise and threshold fit the number of voters."""
+    """Return a plan whose noise and threshold fit the number of voters."""
     plan = scheme.plan(RECORDS, TEACHERS, MECHANISM, CLASSES, DELTA)
     if not isinstance(scheme, Vanishing):
         return plan
@@ -62,7 +62,7 @@ def planned(scheme: Scheme) -> Plan:
 
 
 def election(plan: Plan) -> tuple[IntArray, IntArray]:
-    """Ballots of teachers that mostly agree, and the answers to them."""
+    """Return ballots of teachers that mostly agree, and the answers."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, CLASSES, size=(VOTINGS, 1))
     agreed = rng.random((VOTINGS, plan.teachers)) < rng.beta(2.66, 0.25, size=(VOTINGS, 1))
@@ -82,7 +82,7 @@ def ours(plan: Plan, ballots: IntArray, answers: IntArray) -> dict[str, FloatArr
 def looped(
     plan: Plan, ballots: IntArray, answers: IntArray, per_teacher: bool
 ) -> dict[str, FloatArray]:
-    """One voting after the other, one teacher after the other."""
+    """Price one vote after the other, one teacher after the other."""
     mechanism = plan.mechanism
     assert isinstance(mechanism, ConfidentGNMax)
     totals = {g.name: [np.zeros(ORDERS.size) for _ in g.teachers] for g in plan.groups}
@@ -110,7 +110,7 @@ def takes_part(group: GroupPlan, seat: int, turn: int) -> bool:
 
 
 def cost(mechanism: ConfidentGNMax, counts: FloatArray, answer: int, weight: float) -> FloatArray:
-    """A check for every voting, and Theorem 6 for an answer."""
+    """Price the check of every vote, and Theorem 6 for an answer."""
     check = ORDERS * weight**2 / (2 * mechanism.sigma_threshold**2)
     return check + theorem_six(counts, mechanism.sigma, weight) if answer >= 0 else check
 
@@ -147,7 +147,7 @@ def seconds(job: Callable[[], dict[str, FloatArray]]) -> tuple[float, dict[str, 
 
 
 def compare(scheme: Scheme, repeats: int) -> bool:
-    """Print the median times and ratios; tell whether the target is met."""
+    """Print the median times and ratios; return whether the target is met."""
     plan = planned(scheme)
     ballots, answers = election(plan)
     part = ballots[:LOOPED], answers[:LOOPED]
@@ -197,7 +197,7 @@ def show(scheme: Scheme, mechanism: GNMax) -> None:
 
 
 def factors(plan: Plan) -> str:
-    """What the scheme gives each group: copies, weights, or voters of teachers."""
+    """Return what the scheme gives each group: copies, weights, or voting teachers."""
     if plan.scheme == "upsampling":
         return ", ".join(f"{g.reach.teachers}×" for g in plan.groups)
     if plan.scheme == "weighting":
@@ -213,7 +213,7 @@ def main() -> int:
     if arguments.rules:
         rules()
         return 0
-    # Upsampling needs no loop over teachers: its groups differ by their copies alone.
+    # Upsampling needs no loop over teachers: its groups differ only by their copies.
     schemes = (Weighting(BUDGETS), Vanishing(BUDGETS))
     met = [compare(scheme, arguments.repeats) for scheme in schemes]
     return 0 if all(met) else 1

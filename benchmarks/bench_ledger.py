@@ -1,16 +1,15 @@
-"""The ledger at length, and how many queries pass through it.
+"""Opening and verifying long ledgers, and the throughput of queries.
 
     python benchmarks/bench_ledger.py [--entries 1000000] [--accounts 1] [--old CHECKOUT]
 
-Writes a ledger of so many entries, by so many ensembles in turn, and prints how many times faster
-it opens from its newest checkpoint than by a full replay, how many entries a second `verify`
-checks, and what memory that takes. Then answers queries in batches of 8192, 64 and 1, every batch
-on disk twice; with a checkout of version 0.1, also by that version, in turns, and prints how many
-times as fast we are.
+Writes a ledger with this many entries, by this many ensembles in turn, and prints how much faster
+it opens from its newest checkpoint than by a full replay, how many entries per second `verify`
+checks, and its memory. Then answers queries in batches of 8192, 64 and 1, with two disk writes per
+batch; given a checkout of version 0.1, also with that version, alternating, and prints the ratio.
 
-All but throughput is CPU time; each measurement has a process of its own. Ends with 1 when a
-ledger of a million entries takes 2 s to open, when verify checks fewer than 30,000 entries a
-second or takes 300 MB, or when throughput falls below nine tenths of version 0.1.
+All times but throughput are CPU times; each measurement has its own process. Exits with 1 if a
+ledger of a million entries takes 2 s to open, if verify checks fewer than 30,000 entries per
+second or takes 300 MB, or if throughput is below nine tenths of version 0.1.
 """
 
 from __future__ import annotations
@@ -104,7 +103,7 @@ print(len(keys) / (time.perf_counter() - start))
 
 
 class Grown:
-    """A ledger that paid for queries one by one, written many entries at a time."""
+    """A ledger that paid for queries one by one, written in large transactions."""
 
     def __init__(self, path: Path, accounts: int) -> None:
         self._ledger = Ledger.open(path, BUDGET)
@@ -157,7 +156,7 @@ class Grown:
 
 
 def run(script: str, *arguments: object, source: Path | None = None) -> list[float]:
-    """The numbers that a process of its own prints."""
+    """Run a script in its own process and return the numbers it prints."""
     environment = dict(os.environ)
     if source is not None:
         environment["PYTHONPATH"] = str(source / "src")
@@ -167,7 +166,7 @@ def run(script: str, *arguments: object, source: Path | None = None) -> list[flo
 
 
 def at_length(folder: Path, length: int, accounts: int) -> bool:
-    """Open and verify one long ledger; whether all goals are met."""
+    """Open and verify one long ledger; return whether all targets are met."""
     path = folder / "long.sqlite"
     Grown(path, accounts).grow(length)
     megabytes = path.stat().st_size / 2**20
@@ -181,7 +180,7 @@ def at_length(folder: Path, length: int, accounts: int) -> bool:
 
 
 def through(folder: Path, old: Path | None, repeats: int) -> bool:
-    """Answer queries in batches; whether we are not slower than version 0.1."""
+    """Answer queries in batches; return whether throughput keeps up with version 0.1."""
     held = True
     for size, times in BATCHES:
         ours, theirs = [], []

@@ -4,9 +4,8 @@
 
 Prints the seconds for 100,000 queries × 20 labels of Binary voting, for τ voting, and for 10,000
 queries of Powerset voting over 2^20 sets (law and exact cost), each at 10 orders and with
-simulated ballots of 50 teachers; next to each, how many times faster it is than a loop over
-queries, measured on a slice in the same run. Ends with 1 when a target of 5 seconds is missed or
-the two disagree.
+simulated ballots of 50 teachers; next to each, the speed-up over a loop over queries, measured on
+a slice in the same run. Exits with 1 if a target of 5 seconds is missed or the two disagree.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ SLICE = 40
 
 
 def ballots(queries: int, rng: np.random.Generator) -> FloatArray:
-    """Few labels per query, on which the teachers mostly agree, shape (queries, 50, 20)."""
+    """Simulate few labels per query, mostly agreed on, shape (queries, 50, 20)."""
     likely = rng.beta(0.15, 1.2, size=(queries, 1, LABELS))
     drawn: FloatArray = (rng.random((queries, TEACHERS, LABELS)) < likely).astype(np.float64)
     return drawn
@@ -43,7 +42,7 @@ def clipped_counts(cast: FloatArray) -> FloatArray:
 
 
 def tallies(cast: FloatArray) -> FloatArray:
-    """Votes per observed set, filled up with zeros."""
+    """Return votes per observed set, padded with zeros."""
     names = cast @ (2.0 ** np.arange(LABELS))
     table = np.zeros((len(cast), TEACHERS))
     for row, query in enumerate(names):
@@ -59,7 +58,7 @@ def divergence(log_p: FloatArray, log_q: FloatArray) -> FloatArray:
 
 
 def loop_binary(counts: FloatArray) -> FloatArray:
-    """One query and one label at a time."""
+    """Price one query and one label at a time."""
     costs = np.zeros((len(counts), ORDERS.size))
     deviation = SIGMA * np.sqrt(2.0)
     for query, row in enumerate(counts):
@@ -83,7 +82,7 @@ def _bit(margin: float) -> FloatArray:
 
 
 def loop_law(counts: FloatArray) -> FloatArray:
-    """One query at a time, on a plain grid; all sets without votes as one power of Φ."""
+    """Compute one query at a time, on a grid; all sets without votes as one power of Φ."""
     logs = np.full((len(counts), counts.shape[1] + 1), -np.inf)
     step = 0.02
     for query, row in enumerate(counts):

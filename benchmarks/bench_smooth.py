@@ -2,13 +2,13 @@
 
     python benchmarks/bench_smooth.py [--repeats 3] [--speed-only]
 
-Prints how many times faster the smooth sensitivity of 1,000 queries at one order is than the
-straightforward evaluation, query by query and distance by distance, both in this run: for the
-two-sided Theorem 6 and for an envelope. Ends with 1 when one is below 50×.
+Prints the speed-up of the smooth sensitivity of 1,000 queries at one order over the
+straightforward evaluation, query by query and distance by distance, in the same run: for the
+two-sided Theorem 6 and for an envelope. Exits with 1 if one is below 50×.
 
 Then plans a release from simulated votes, and, if the folder BALLOTINE_DATA holds
-`votes_mnist_250.npz`, publishes ε for its first 1,500 queries (Confident-GNMax 200/150/40). What is
-printed about real votes beside the published ε is for this study only.
+`votes_mnist_250.npz`, publishes ε for its first 1,500 queries (Confident-GNMax 200/150/40). Other
+numbers printed about real votes are private, and shown for this study only.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ GOAL = 50.0
 
 
 def simulated_tallies(queries: int) -> FloatArray:
-    """Most queries near unanimous, some split between a few classes: as on MNIST."""
+    """Simulate votes as on MNIST: most nearly unanimous, some split between a few classes."""
     rng = np.random.default_rng(0)
     top = rng.beta(2.66, 0.25, size=(queries, 1))
     rest = (1.0 - top) * rng.dirichlet(np.full(CLASSES - 1, 0.2), size=queries)
@@ -58,7 +58,7 @@ def places(counts: FloatArray) -> FloatArray:
 
 
 class PerQuery:
-    """Scalable PATE's algorithm as it is written down: one tally, one distance at a time."""
+    """Scalable PATE's algorithm as printed: one tally, one distance at a time."""
 
     def __init__(self) -> None:
         low, high = 1e-200, 1.0 - 1.0 / CLASSES
@@ -116,7 +116,7 @@ class PerQuery:
 
 
 def per_query_envelope(tops: FloatArray, g: FloatArray) -> float:
-    """Every query and every distance in turn: the largest step of g within reach."""
+    """Return the smooth sensitivity, query by query and distance by distance."""
     steps = np.abs(np.diff(g))
     local = np.zeros(g.size)
     for top in tops.astype(int):
@@ -178,7 +178,7 @@ def best_epsilon(curve: FloatArray) -> float:
 
 
 def publish(queries: int = 1500) -> None:
-    """Plan from simulated votes; publish ε for simulated and, if there are any, real ones."""
+    """Plan from simulated votes; publish ε for simulated and, if available, real ones."""
     start = time.perf_counter()
     assumed = places(simulated_tallies(queries))
     log, _ = smooth.plan_log(costs, assumed, ORDERS, DELTA)

@@ -1,9 +1,9 @@
 """One epoch of the semi-supervised GAN student against the plain PyTorch loop.
 
-The plain loop is what one writes first: two DataLoaders with default settings, Adam with
+The plain loop is the obvious implementation: two DataLoaders with default settings, Adam with
 default settings, a step of the discriminator and then one of the generator. Both sides have
-the same networks, rows, batch, learning rate and number of epochs; they take turns, so that
-other work on the machine meets both.
+the same networks, rows, batch, learning rate and number of epochs; they alternate, so that
+other load on the machine affects both.
 
     python benchmarks/bench_students.py --data FOLDER_WITH_fashion_mnist.npz
 """
@@ -32,7 +32,7 @@ TARGET = 2.0
 
 
 class Rows(NamedTuple):
-    """Public rows: some answered, the others not, and rows to judge by."""
+    """Public rows, answered and unanswered, and rows to evaluate on."""
 
     X: np.ndarray
     answers: np.ndarray
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 def images(folder: Path | None, rows: int, answered: int) -> Rows:
-    """Test images of Fashion-MNIST from a folder; else digits of scikit-learn, blown up."""
+    """Test images of Fashion-MNIST from a folder; else scikit-learn's digits, enlarged."""
     if folder is not None:
         with np.load(folder / "fashion_mnist.npz") as file:
             X, y = file["x_test"], file["y_test"].astype(np.int64)
@@ -76,7 +76,7 @@ def plain_generator() -> nn.Module:
 
 
 def plain_gan(rows: Rows, network: str, epochs: int, batch: int, peers: int) -> float:
-    """Train in the plain way; the accuracy on fresh rows."""
+    """Train with the plain loop; return the accuracy on unseen rows."""
     nets = [make_module(network, SHAPE, CLASSES) for _ in range(peers)]
     generator = plain_generator()
     optimisers = [torch.optim.Adam(net.parameters(), lr=1e-3, betas=(0.5, 0.999)) for net in nets]
@@ -117,7 +117,7 @@ def plain_gan(rows: Rows, network: str, epochs: int, batch: int, peers: int) -> 
 def plain_choice(
     logits: list[torch.Tensor], targets: torch.Tensor, epoch: int
 ) -> list[torch.Tensor]:
-    """One network's loss, or that of two peers on what the other finds easiest."""
+    """Return one network's loss, or that of two peers on the other's smallest losses."""
     losses = [functional.cross_entropy(part, targets, reduction="none") for part in logits]
     if len(logits) == 1:
         return [losses[0].mean()]
@@ -137,14 +137,14 @@ def own_gan(rows: Rows, network: str, epochs: int, batch: int, peers: int) -> fl
 
 
 def timed(job: Callable[[], float]) -> tuple[float, float, float]:
-    """Seconds on the clock, seconds of processors, and what the job says."""
+    """Return wall-clock seconds, CPU seconds, and the job's result."""
     clock, processor = time.perf_counter(), time.process_time()
     result = job()
     return time.perf_counter() - clock, time.process_time() - processor, result
 
 
 def compare(rows: Rows, network: str, epochs: int, batch: int, peers: int, repeats: int) -> float:
-    """Print both sides; the ratio of times on the clock."""
+    """Print both sides; return the ratio of wall-clock times."""
     given = rows, network, epochs, batch, peers
     for job in (plain_gan, own_gan):  # the first call of everything is slower
         job(rows._replace(others=rows.others[: 2 * batch]), network, 1, batch, peers)

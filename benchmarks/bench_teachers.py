@@ -1,11 +1,11 @@
-"""Teachers against the plain PyTorch loop: training many of them, and letting them vote.
+"""Teachers against the plain PyTorch loop: training and voting.
 
-The plain loop is what one writes first: a DataLoader, one teacher after another, torch's own
-number of threads. Both sides have the same network, records, optimiser, batch and epochs. All
-times are seconds of the clock per teacher; the plain loop runs on a part of the teachers, because
-it does the same for each. Processor times follow, for a machine that has other work to do.
+The plain loop is the obvious implementation: a DataLoader, one teacher after another, torch's
+default number of threads. Both sides have the same network, records, optimiser, batch and epochs.
+All times are wall-clock seconds per teacher; the plain loop runs on some of the teachers, because
+it does the same for each. CPU times follow, for a machine with other load.
 
-    python benchmarks/bench_teachers.py                            # small, on made-up images
+    python benchmarks/bench_teachers.py                            # small, on generated images
     python benchmarks/bench_teachers.py --data FOLDER --teachers 250 --plain 25 --memory --ray
 
 FOLDER holds mnist.npz; --ray needs the extra.
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Case:
-    """What both sides do."""
+    """The task of both sides."""
 
     X: np.ndarray
     y: np.ndarray
@@ -71,7 +71,7 @@ class Case:
 
 
 def images(folder: Path | None, rows: int) -> tuple[np.ndarray, ...]:
-    """MNIST from a folder; else digits of scikit-learn, blown up and moved about."""
+    """MNIST from a folder; else scikit-learn's digits, enlarged and shifted."""
     if folder is not None:
         with np.load(folder / "mnist.npz") as file:
             parts = file["x_train"], file["y_train"], file["x_test"], file["y_test"]
@@ -135,7 +135,7 @@ def trained(case: Case, engine: Engine, folder: Path) -> Ensemble:
 
 
 def warm(engine: Engine) -> None:
-    """Start the workers and let each train once: a run loads torch once, whatever its size."""
+    """Start the workers and let each train once, because a run loads torch only once."""
     rows, labels = np.ones((8, 4), dtype=np.float32), np.arange(8) % 2
     list(engine.map(partial(_practise, rows, labels), range(8)))
 
@@ -147,7 +147,7 @@ def _practise(rows: np.ndarray, labels: np.ndarray, number: int) -> int:
 
 
 def processor_time(case: Case, part: int) -> None:
-    """Print what both sides take of one processor: other work on the machine matters less.
+    """Print the CPU times of both sides, which depend less on other load.
 
     The ratio is what would remain if two threads made the plain loop exactly twice as fast.
     """
@@ -199,7 +199,7 @@ class Clock:
 
 
 def measured(case: Case, part: int, repeats: int, engines: list[str]) -> Clock:
-    """Both sides in turns: on a machine with other work these can be compared."""
+    """Measure both sides alternately, so that other load affects both."""
     clock, shares = Clock(), list(case.partition.shares)[:part]
     for _ in range(repeats):
         modules = clock.time("plain", "train", part, partial(plain_training, case, shares))
@@ -218,7 +218,7 @@ def measured(case: Case, part: int, repeats: int, engines: list[str]) -> Clock:
 
 
 def compare(case: Case, part: int, repeats: int, engines: list[str]) -> bool:
-    """Print both sides; tell whether the targets are met."""
+    """Print both sides; return whether the targets are met."""
     clock = measured(case, part, repeats, engines)
     print(
         f"{case.network}: {case.teachers} teachers × {RECORDS} records, {case.epochs} epochs, "
@@ -232,40 +232,42 @@ def compare(case: Case, part: int, repeats: int, engines: list[str]) -> bool:
         for name in engines:
             found = clock.median(name, job)
             print(f"  {job:<6} {name:<10} {found * 1e3:9.1f} ms a teacher   {base / found:5.2f}×")
-        met &= told(
+        met &= report_target(
             f"{job}: {base / local:.2f}×, wanted at least {target}×", base / local >= target
         )
     met &= equally_right(clock.accuracy)
     if "ray" in engines:
         both = [sum(clock.median(name, job) for job in JOBS_DONE) for name in ("ray", "local")]
-        met &= told(f"Ray takes {both[0] / both[1]:.2f} of local's time", both[0] <= 1.2 * both[1])
+        met &= report_target(
+            f"Ray takes {both[0] / both[1]:.2f} of local's time", both[0] <= 1.2 * both[1]
+        )
     processor_time(case, part)
     return met
 
 
 def equally_right(accuracy: dict[str, np.ndarray]) -> bool:
-    """Within half a point, on average over the teachers that both sides trained."""
+    """Return whether mean accuracies are within half a point of each other."""
     gaps = 100 * (accuracy["local"] - accuracy["plain"])
     doubt = float(gaps.std() / np.sqrt(max(len(gaps) - 1, 1)))
     shown = ", ".join(f"{name} {100 * value.mean():.2f} %" for name, value in accuracy.items())
     text = f"accuracy of {len(gaps)} teachers: {shown} (gap {gaps.mean():+.2f} ± {doubt:.2f})"
-    return told(text, abs(gaps.mean()) <= 0.5)
+    return report_target(text, abs(gaps.mean()) <= 0.5)
 
 
-def told(text: str, met: bool) -> bool:
+def report_target(text: str, met: bool) -> bool:
     print(f"  {'met   ' if met else 'MISSED'} {text}")
     return met
 
 
 def memory(data: str | None, network: str) -> bool:
-    """Whether the peak stays where it is when there are ten times as many teachers."""
+    """Return whether peak memory stays the same with ten times as many teachers."""
     few, many = (peak(teachers, data, network) for teachers in PEAKS)
     text = f"peak memory: {PEAKS[0]} teachers {few} MB, {PEAKS[1]} teachers {many} MB"
-    return told(text, many <= 1.05 * few)
+    return report_target(text, many <= 1.05 * few)
 
 
 def peak(teachers: int, data: str | None, network: str) -> int:
-    """Peak memory of a process that trains and votes in place, in MB."""
+    """Return the peak memory, in MB, of a process that trains and votes itself."""
     command = [sys.executable, __file__, "--peak", str(teachers), "--network", network]
     if data is not None:
         command += ["--data", data]
@@ -292,7 +294,7 @@ def main() -> int:
     parser.add_argument("--peak", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     teachers, epochs = (given.peak, 1) if given.peak else (given.teachers, given.epochs)
-    # The table has the same size whatever the number of teachers: only they make a difference.
+    # The number of records is fixed, so that only the number of teachers differs.
     data = images(Path(given.data) if given.data else None, RECORDS * max(teachers, PEAKS[1]))
     case = Case(*data, given.network, epochs, given.augment, teachers)
     if given.peak:

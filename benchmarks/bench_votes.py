@@ -4,9 +4,9 @@
 
 Prints how long it takes to answer 9,000 saved queries through a ledger on disk and to account for
 them (tight, data-independent curves), in fresh processes after start-up and again in this one,
-and how many times slower a query is when each is answered alone (a chunk of one), in the same
-run. Ends with 1 when answering and accounting take a second or more of processor time, in a
-fresh process: on a machine that others use, the time on the wall is theirs, too.
+and how many times slower a query is if answered alone (a chunk of one), in the same run. Exits
+with 1 if answering and accounting take a second or more of CPU time in a fresh process; wall-clock
+time depends on other load.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ RULES = Rules(PLAN, CLASSES)
 
 
 def simulated_ballots(seed: int = 0) -> np.ndarray:
-    """Most teachers agree on most queries."""
+    """Simulate teachers that agree on most queries."""
     draw = np.random.default_rng(seed)
     favourite = draw.integers(CLASSES, size=(QUERIES, 1))
     agree = draw.random((QUERIES, TEACHERS)) < draw.beta(2.66, 0.25, size=(QUERIES, 1))
@@ -48,14 +48,14 @@ def saved(path: Path) -> SavedVotes:
 
 
 def answer(path: Path) -> None:
-    """All queries, as ``ballotine vote`` does, into a new ledger."""
+    """Answer all queries as ``ballotine vote`` does, into a new ledger."""
     with tempfile.TemporaryDirectory(dir=path.parent) as folder:
         answers, _, _ = vote(saved(path), RULES, Path(folder) / "ledger.sqlite", SecureNoise())
         assert answers.asked.all()
 
 
 def account(path: Path) -> None:
-    """All queries, as ``ballotine account --bounds tight`` does."""
+    """Account for all queries as ``ballotine account --bounds tight`` does."""
     accountant = Accountant(PLAN, "tight", SecureNoise())
     for chunk in saved(path).chunks():
         accountant.add(chunk, CLASSES, DELTA)
@@ -63,7 +63,7 @@ def account(path: Path) -> None:
 
 
 def alone(path: Path, queries: int) -> None:
-    """Some queries, each in a chunk of its own."""
+    """Answer some queries, each in its own chunk."""
     voters = CastBallots(b"", np.load(path))
     keys = [str(row).encode() for row in range(queries)]
     with (
@@ -75,28 +75,28 @@ def alone(path: Path, queries: int) -> None:
 
 
 def seconds(job: Callable[[], object]) -> tuple[float, float]:
-    """On the wall, and of the processor."""
+    """Return wall-clock and CPU seconds."""
     start, used = time.perf_counter(), time.process_time()
     job()
     return time.perf_counter() - start, time.process_time() - used
 
 
 def both(path: Path) -> list[float]:
-    """Answering and accounting, each on the wall and of the processor."""
+    """Return wall-clock and CPU seconds of answering and accounting."""
     return [*seconds(lambda: answer(path)), *seconds(lambda: account(path))]
 
 
 def first_times(path: Path) -> list[float]:
-    """The same in a process that has just started, without its start-up."""
+    """Return the same for a fresh process, without its start-up."""
     command = [sys.executable, __file__, "--once", str(path)]
     ended = subprocess.run(command, capture_output=True, text=True, check=True)
     return [float(number) for number in ended.stdout.split()]
 
 
 def measure(path: Path, repeats: int, few: int) -> bool:
-    """Print the medians and the ratio; tell whether the target is met."""
+    """Print the medians and the ratio; return whether the target is met."""
     fresh, again, single = [], [], []
-    alone(path, 10)  # curves are computed once: not the loop's fault
+    alone(path, 10)  # warm-up: curves are computed once
     for _ in range(repeats):
         fresh.append(first_times(path))
         again.append(both(path))

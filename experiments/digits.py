@@ -1,4 +1,4 @@
-"""How good is the embedded example? Its settings as they are, over fresh seeds.
+"""The results of the embedded example with its default settings, over fresh seeds.
 
 ``python experiments/digits.py`` prints the table of experiments/digits.md.
 """

@@ -1,9 +1,9 @@
-"""Is anything that was spent lost when processes are killed? 1,000 times, or as often as told.
+"""Checks that no spent budget is lost when processes are killed, by default 1,000 times.
 
 ``python -m experiments.kills`` prints the table of experiments/kills.md. Real processes vote and
-run on made-up data, die by SIGKILL again and again, and go on until they are done; after every
-kill a judge of its own looks at what they left (tests/killing). A seed chooses the kills only:
-noise is fresh. With ``--results FILE`` a run that was stopped goes on where it was.
+run on synthetic data, are repeatedly killed by SIGKILL, and resume until they finish; after every
+kill an independent judge checks what they left (tests/killing). The seed determines only the
+kills, not the noise. With ``--results FILE`` an interrupted experiment can be resumed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.killing.ordeal import Ordeal, Outcome, Usual
 from tests.killing.scenarios import SCENARIOS
 
 KILLS, PER_LEDGER = 1000, 12
-# What commands import when they need it: a parent that has it saves every child the time.
+# Modules that commands import lazily: importing them in the parent saves time in every child.
 IMPORTED = (
     "ballotine.cli",
     "ballotine.pipeline",

@@ -1,4 +1,4 @@
-"""The same votes, priced by every method: the table of docs/methods.md.
+"""The cost of the same votes by every method: the table of docs/methods.md.
 
 ``python experiments/methods.py`` simulates votes; with the folder BALLOTINE_DATA it also prices
 the real ballots of 250 MNIST teachers.
@@ -28,7 +28,7 @@ LABEL_SIGMA, TAU = 9.0, 1.8
 
 @dataclass(frozen=True)
 class Priced:
-    """One row: Rényi totals by method, and the Gaussian parts a loss distribution takes."""
+    """One row: total Rényi costs by method, and the Gaussian parts for a loss distribution."""
 
     name: str
     published: FloatArray
@@ -100,7 +100,7 @@ def confident(name: str, counts: FloatArray) -> Priced:
 
 
 def label_ballots() -> FloatArray:
-    """0/1 ballots (queries, teachers, labels): teachers that mostly agree on each label."""
+    """Simulate 0/1 ballots of teachers that mostly agree, shape (queries, teachers, labels)."""
     draw = np.random.default_rng(1)
     share = np.where(draw.random((QUERIES, 1, LABELS)) < 0.3, 0.85, 0.08)
     return (draw.random((QUERIES, TEACHERS, LABELS)) < share).astype(np.float64)
@@ -138,7 +138,7 @@ def subsets(name: str, ballots: FloatArray) -> Priced:
 
 
 def individual() -> Iterator[Priced]:
-    """Three groups of teachers with weights that follow their budgets 1, 2 and 3."""
+    """Price three groups of teachers with weights that follow their budgets 1, 2 and 3."""
     draw = np.random.default_rng(2)
     weights = np.repeat([1.0, 2.0, 3.0], [85, 108, 57])
     weights = weights / weights.mean()

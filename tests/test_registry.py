@@ -123,11 +123,11 @@ def test_parameters_that_mechanisms_share_are_one_option() -> None:
 
 
 def test_a_name_cannot_be_taken_twice() -> None:
-    with pytest.raises(ParameterError, match="there is a mechanism called 'gnmax' already"):
+    with pytest.raises(ParameterError, match="there is already a mechanism called 'gnmax'"):
         register(GNMax)
     register_student("loud", Loud)
     register_student("loud", Loud)
-    with pytest.raises(ParameterError, match="there is a classifier called 'loud' already"):
+    with pytest.raises(ParameterError, match="there is already a classifier called 'loud'"):
         register_student("loud", LogisticRegression)
 
 
@@ -159,7 +159,7 @@ def test_a_registered_transformer_has_a_short_name(tmp_path: Path) -> None:
 
 
 def test_a_class_is_what_is_registered() -> None:
-    with pytest.raises(ParameterError, match="must name a class"):
+    with pytest.raises(ParameterError, match="must name an estimator class"):
         register_student("loud", Loud())  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""Ballotine: train on data you may not share, release a model with a true guarantee."""
+"""Ballotine: train on data you may not share, and release a model with a privacy guarantee."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ballotine.voting import PowersetVoting as PowersetVoting
     from ballotine.voting.individual import Upsampling, Vanishing, Weighting
 
-# Every mechanism that ships is public; a line above only tells type checkers its class.
+# Every shipped mechanism is public; the imports above are for type checkers only.
 _MECHANISMS = {
     path.partition(":")[2]: path.partition(":")[0] for path in shipped.MECHANISMS.values()
 }
@@ -63,10 +63,7 @@ __all__ = [
 __all__ += list(_MECHANISMS)
 
 _HOMES = {
-    **{
-        name: home
-        for home, _, name in (path.partition(":") for path in shipped.MECHANISMS.values())
-    },
+    **_MECHANISMS,
     "Answers": "ballotine.voting",
     "Budget": "ballotine.privacy.guarantee",
     "DeltaWarning": "ballotine.pipeline",
@@ -91,7 +88,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load a public name when it is first used: ``ballotine --help`` need not wait for it."""
+    """Import a public name on first use, so that ``ballotine --help`` starts quickly."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ballotine' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

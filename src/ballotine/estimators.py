@@ -1,4 +1,4 @@
-"""Classifiers and transformers by short name, and the types that their files may hold."""
+"""Classifiers and transformers by short name, and the types their model files may contain."""
 
 from __future__ import annotations
 
@@ -6,52 +6,52 @@ from typing import Any
 
 from ballotine import shipped
 from ballotine.errors import ParameterError
-from ballotine.registry import Origin, Registry
+from ballotine.registry import Registry
 
 
 def _class(name: str, found: Any) -> type[Any]:
     if not isinstance(found, type):
-        raise ParameterError(f"{name!r} must name a class of estimators")
+        raise ParameterError(f"{name!r} must name an estimator class")
     return found
 
 
 STUDENTS: Registry[type[Any]] = Registry(
     "classifier", "ballotine.students", shipped.STUDENTS, _class
 )
-"""What run files may call a teacher or a student."""
+"""Names of teachers and students in run files."""
 TRANSFORMERS: Registry[type[Any]] = Registry(
     "transformer", "ballotine.transformers", shipped.TRANSFORMERS, _class
 )
-"""What run files may call a transformer of features."""
+"""Names of feature transformers in run files."""
 
 
 def register_student(name: str, kind: type[Any]) -> None:
     """Give a classifier a short name, and trust its type in model files.
 
-    Further types that a fitted one holds are named by its class, in ``trusted_types``: a tuple
-    of full names. Another package does the same by an entry point ``name = "module:Class"`` of
-    the group ``ballotine.students``.
+    If a fitted one holds further types, its class lists their full names in a tuple,
+    ``trusted_types``. Other packages register through an entry point ``name = "module:Class"``
+    in the group ``ballotine.students``.
     """
     STUDENTS.register(name, kind)
 
 
 def register_transformer(name: str, kind: type[Any]) -> None:
-    """The same for a transformer; the group of entry points is ``ballotine.transformers``."""
+    """Do the same for a transformer; the entry-point group is ``ballotine.transformers``."""
     TRANSFORMERS.register(name, kind)
 
 
 def shipped_types() -> frozenset[str]:
-    """Full names of the classes that ship with Ballotine and have a short name."""
+    """Return the full names of Ballotine's own classes that have a short name."""
     origins = (*STUDENTS.shipped.values(), *TRANSFORMERS.shipped.values())
     return frozenset(
-        _full_name(origin) for origin in origins if origin.path.startswith("ballotine.")
+        each.path.replace(":", ".") for each in origins if each.path.startswith("ballotine.")
     )
 
 
 def added_types() -> frozenset[str]:
-    """Full names of the classes that were registered, and of the types they trust.
+    """Return the full names of registered classes, and of the types they trust.
 
-    Whoever registers a class, or installs a package that does, trusts it to run as code; no
+    Registering a class, or installing a package that does, means trusting its code to run; no
     other type of that package is trusted.
     """
     found = set()
@@ -59,7 +59,3 @@ def added_types() -> frozenset[str]:
         for kind in registry.usable(shipped=False).values():
             found |= {f"{kind.__module__}.{kind.__qualname__}", *getattr(kind, "trusted_types", ())}
     return frozenset(found)
-
-
-def _full_name(origin: Origin) -> str:
-    return origin.path.replace(":", ".")

@@ -1,4 +1,4 @@
-"""Copies of estimators, and models on disk as skops files: data, never code that runs."""
+"""Seeded copies of estimators, and models stored as skops files, which run no code on loading."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ PARTS = frozenset(
         "sklearn.tree._tree.Tree",
     }
 )
-"""Types that fitted estimators hold beyond those skops trusts itself: a list of exact
-names, because a whole package always contains something that can be made to run code."""
+"""Types that fitted estimators contain and skops does not trust by itself. Exact names, because
+any whole package contains something that can be made to run code."""
 TRUSTED = PARTS | shipped_types()
-"""The same with every estimator of ours that has a short name."""
+"""The same, plus Ballotine's own estimators that have a short name."""
 
 
 def save_model(path: Path, model: Any, *, private: bool = False) -> None:
@@ -54,22 +54,22 @@ def save_model(path: Path, model: Any, *, private: bool = False) -> None:
 
 
 def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
-    """Read a fitted estimator from a file that may come from anybody.
+    """Read a fitted estimator from an untrusted file.
 
     Args:
         path: a file that ``save_model`` wrote.
-        trusted: full names of further types that may be rebuilt, for estimators of your own.
+        trusted: full names of further types to allow, for your own estimators.
     """
     content = _read(path)
     found = _unknown_types(path, content)
     foreign = sorted(set(found) - TRUSTED - set(trusted))
-    if foreign:  # only now are the classes of other packages imported
+    if foreign:  # classes of other packages are imported only if needed
         foreign = sorted(set(foreign) - added_types())
     if foreign:
         shown = ", ".join(printable(name) for name in foreign[:5])
         raise RunFolderError(
-            f"{path} holds types that are not trusted ({shown}); load it only if you know "
-            "where it comes from, naming these types as trusted"
+            f"{path} contains types that are not trusted ({shown}); if you know where the file "
+            "comes from, load it with these types as trusted"
         )
     return _rebuilt(path, content, found)
 
@@ -77,14 +77,14 @@ def load_model(path: Path, trusted: Collection[str] = ()) -> Any:
 def load_own_model(path: Path) -> Any:
     """Read a model that this run wrote into its own private folder.
 
-    Whoever can write there holds the teachers and the ballots already.
+    Anyone who can write there already has the teachers and the ballots.
     """
     content = _read(path)
     return _rebuilt(path, content, _unknown_types(path, content))
 
 
 def _read(path: Path) -> bytes:
-    """The whole file, once: what was checked is what is loaded, whoever writes meanwhile."""
+    """Read the whole file once, so that what was checked is what is loaded."""
     with _readable(path):
         content = path.read_bytes()
         check_archive(io.BytesIO(content))
@@ -107,7 +107,7 @@ def _unknown_types(path: Path, content: bytes) -> list[str]:
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """A damaged or forged file can fail anywhere in the loader, so other errors are the file's."""
+    """Report any other error as the file's: a damaged one can fail anywhere in the loader."""
     try:
         yield
     except MissingExtraError:
@@ -118,13 +118,13 @@ def _readable(path: Path) -> Iterator[None]:
         ) from problem
     except Exception as problem:
         raise RunFolderError(
-            f"{path} is not a readable model ({type(problem).__name__}): restore it, or make it "
+            f"{path} is not a readable model ({type(problem).__name__}): restore it, or create it "
             "again"
         ) from problem
 
 
 def seeded_clone(estimator: Any, seed: int) -> Any:
-    """An unfitted copy whose every ``random_state`` follows from the seed."""
+    """Return an unfitted copy with every ``random_state`` derived from the seed."""
     model = clone(estimator)
     states = [name for name in sorted(model.get_params(deep=True)) if _is_random_state(name)]
     return model.set_params(**{name: seed + i for i, name in enumerate(states)})

@@ -1,4 +1,4 @@
-"""Things that are known by name: those that ship, registered ones, and those of other packages."""
+"""Registries: objects by name, shipped with Ballotine, registered, or from other packages."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where a thing is defined; it is imported when it is first needed.
+    """Where an object is defined; it is imported on first use.
 
     Attributes:
         path: "module:attribute", as in an entry point.
-        package: the installed package that registers it; "" if it ships with Ballotine.
+        package: the installed package that provides it; "" if it ships with Ballotine.
     """
 
     path: str
     package: str = ""
 
     def load(self) -> Any:
-        """Import the module and fetch the attribute."""
+        """Import the module and return the attribute."""
         module, _, attribute = self.path.partition(":")
         return getattr(import_module(module), attribute)
 
 
 class Registry(Mapping[str, T], Generic[T]):
-    """A mapping from names to things, which are imported when they are asked for.
+    """A mapping from names to objects, which are imported on first use.
 
-    A name that ships with Ballotine cannot be taken by another package.
+    Another package cannot take a name that ships with Ballotine.
     """
 
     def __init__(
@@ -45,13 +45,14 @@ class Registry(Mapping[str, T], Generic[T]):
         shipped: Mapping[str, str],
         check: Callable[[str, Any], T],
     ) -> None:
-        """Make a registry of what ships.
+        """Create a registry that holds what ships with Ballotine.
 
         Args:
-            what: what is registered, for messages: "mechanism".
-            group: the group of entry points by which other packages register theirs.
+            what: the kind of object, for messages: "mechanism".
+            group: the entry-point group through which other packages register theirs.
             shipped: "module:attribute" by name.
-            check: returns what was loaded under a name, or raises ParameterError.
+            check: returns the object loaded under a name if it is valid, else raises
+                ParameterError.
         """
         self._what = what
         self._group = group
@@ -62,12 +63,12 @@ class Registry(Mapping[str, T], Generic[T]):
 
     @property
     def shipped(self) -> Mapping[str, Origin]:
-        """Where those that ship with Ballotine are defined."""
+        """Where the shipped objects are defined."""
         return self._shipped
 
     @cached_property
     def installed(self) -> Mapping[str, Origin]:
-        """Where those of other installed packages are defined."""
+        """Where the objects of other installed packages are defined."""
         points = sorted(entry_points(group=self._group), key=lambda point: point.name)
         return {
             point.name: Origin(point.value, "" if point.dist is None else point.dist.name)
@@ -76,22 +77,22 @@ class Registry(Mapping[str, T], Generic[T]):
         }
 
     def register(self, name: str, thing: T) -> None:
-        """Add a thing for this process.
+        """Add an object for this process.
 
         Raises:
-            ParameterError: if the name belongs to another one.
+            ParameterError: if the name is taken by another object.
         """
         self._check(name, thing)
         if self._registered.get(name, thing) is not thing or name in self._shipped:
-            raise ParameterError(f"there is a {self._what} called {name!r} already")
+            raise ParameterError(f"there is already a {self._what} called {name!r}")
         self._registered[name] = thing
 
     def __getitem__(self, name: str) -> T:
-        """Return the thing of that name.
+        """Return the object of that name.
 
         Raises:
             KeyError: if there is none.
-            ParameterError: if it cannot be loaded; this says which package is broken.
+            ParameterError: if it cannot be loaded; the message names the broken package.
         """
         if name in self._registered:
             return self._registered[name]
@@ -107,11 +108,11 @@ class Registry(Mapping[str, T], Generic[T]):
         return sum(1 for _ in self)
 
     def __contains__(self, name: object) -> bool:
-        # Mapping would load the thing to find out.
+        # The default of Mapping would load the object.
         return name in self._shipped or name in self._registered or name in self.installed
 
     def usable(self, *, shipped: bool = True) -> dict[str, T]:
-        """Everything that can be loaded: a broken package must not break the others.
+        """Return everything that can be loaded: a broken package must not break the others.
 
         Args:
             shipped: whether to include what ships with Ballotine.
@@ -127,7 +128,7 @@ class Registry(Mapping[str, T], Generic[T]):
         return found
 
     def require(self, name: str) -> T:
-        """The thing of that name, or an error that lists the names."""
+        """Return the object of that name; otherwise the error lists the valid names."""
         if name not in self:
             raise ParameterError(f"unknown {self._what} {name!r}; choose one of {', '.join(self)}")
         return self[name]

@@ -1,7 +1,7 @@
 """The mechanisms, classifiers and transformers that ship with Ballotine, one line each.
 
-"module:attribute" by short name, as another package's entry points would say it. Nothing is
-imported before it is used.
+Short names map to "module:attribute", as in the entry points of other packages. Nothing is
+imported until it is used.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ MECHANISMS = {
     "clipped": "ballotine.voting.multilabel.clipped:ClippedVoting",
     "powerset": "ballotine.voting.multilabel.powerset:PowersetVoting",
 }
-"""What run files and the command line may call a mechanism.
+"""Names of mechanisms in run files and on the command line.
 
-`InteractiveGNMax` is not among them: it needs a student's probabilities with every query.
+`InteractiveGNMax` is not included: it needs a student's probabilities with every query.
 """
 
 STUDENTS = {
@@ -43,7 +43,7 @@ STUDENTS = {
     "label-spreading": "sklearn.semi_supervised:LabelSpreading",
     "label-propagation": "sklearn.semi_supervised:LabelPropagation",
 }
-"""Classifiers: a teacher and a student may be any of them."""
+"""Names of classifiers; each can be a teacher or a student."""
 
 TRANSFORMERS = {"patches": "ballotine.features.patches:PatchFeatures"}
-"""What teachers and student may see of a row."""
+"""Names of transformers that compute the features of teachers and student."""

@@ -1,8 +1,8 @@
 """What a query asks for: one class, or several labels that are each present or absent.
 
-Classes and labels differ in how targets are encoded, in the shape of ballots and answers, and in
-how answers are named and counted. Everything that depends on nothing else is here; what teachers,
-students and evaluation do for each task is in `ballotine.pipeline.steps`.
+The two differ in how targets are encoded, in the shape of ballots and answers, and in how answers
+are named and counted, all of which is here. How teachers, students and evaluation handle each task
+is in `ballotine.pipeline.steps`.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.types import ABSTAIN, UNASKED, BoolArray, IntArray, Labels
 
 UNKNOWN = -1
-"""In a matrix of labels: nobody says whether this record has this label."""
+"""In a matrix of labels: not known whether the record has the label."""
 
 
 class Task(ABC):
     """What every query of a data set asks for.
 
     Attributes:
-        several: whether there are several labels per row, and not one class.
-        noun: what a record has, in a sentence.
-        parts: what an answer may be missing for.
+        several: whether there are several labels per row instead of one class.
+        noun: what a record has, for messages.
+        parts: what an answer can be missing for, for messages.
         names: the classes in the order of their numbers, or the names of the labels.
     """
 
@@ -41,41 +41,41 @@ class Task(ABC):
     @classmethod
     @abstractmethod
     def encode(cls, y: Labels, given: Any) -> tuple[IntArray, Task]:
-        """Targets as numbers, and the task they belong to.
+        """Return targets as numbers, and their task.
 
         Args:
             y: one class per record, or 0 and 1, shape (records, labels).
-            given: the names as public knowledge, of labels also their number; or None.
+            given: the publicly known names, or the number of labels; None if not known.
         """
 
     @staticmethod
     @abstractmethod
     def tail(size: int) -> tuple[int, ...]:
-        """The axes that one answer, or one ballot, adds to an array.
+        """Return the shape of one answer or one ballot within an array.
 
         Args:
-            size: how many classes, or labels, there are.
+            size: the number of classes or labels.
         """
 
     @abstractmethod
     def decode(self, codes: IntArray) -> Labels:
-        """Numbers as their owner writes them: classes, or 0 and 1 per label."""
+        """Convert numbers back to the holder's values: classes, or 0 and 1 per label."""
 
     @abstractmethod
     def columns(self, answers: IntArray) -> dict[str, np.ma.MaskedArray[Any, Any]]:
-        """Answers as columns of a table, masked where there is none."""
+        """Return answers as columns of a table, masked where there is none."""
 
     @abstractmethod
     def counts(self, answers: IntArray) -> dict[str, Any]:
-        """How often each class, or label, was answered, for the privacy card."""
+        """Count the answers per class or label, for the privacy card."""
 
     def named(self, answers: IntArray) -> np.ma.MaskedArray[Any, Any]:
-        """Answers as classes, or as 0 and 1 per label, masked where there is none."""
+        """Return answers as classes, or as 0 and 1 per label, masked where there is none."""
         return np.ma.masked_array(self.decode(answers.clip(0)), mask=answers < 0)
 
     @staticmethod
     def asked(answers: IntArray) -> BoolArray:
-        """Which queries were asked at all."""
+        """Return which queries were asked."""
         asked: BoolArray = np.all(answers != UNASKED, axis=tuple(range(1, answers.ndim)))
         return asked
 
@@ -89,13 +89,15 @@ class SingleLabel(Task):
 
     @classmethod
     def encode(cls, y: Labels, given: Any) -> tuple[IntArray, Task]:
-        """Class numbers; the classes come from the public list if there is one."""
+        """Return class numbers; the classes come from the public list if there is one."""
         from sklearn.utils.multiclass import check_classification_targets
 
         check_classification_targets(y)
         classes = np.unique(y if given is None else np.asarray(given))
         if len(classes) < 2:
-            raise DataError("a vote needs at least two classes, and the labels hold one class")
+            raise DataError(
+                "a vote needs at least two classes, but the labels contain only one class"
+            )
         codes = np.searchsorted(classes, y)
         if np.any(classes[np.minimum(codes, len(classes) - 1)] != y):
             raise DataError("some private labels are not among the given classes")
@@ -103,20 +105,20 @@ class SingleLabel(Task):
 
     @staticmethod
     def tail(size: int) -> tuple[int, ...]:  # noqa: ARG004
-        """None: an answer is one number."""
+        """Return (): an answer is one number."""
         return ()
 
     def decode(self, codes: IntArray) -> Labels:
-        """The class of each number."""
+        """Return the class of each number."""
         named: Labels = self.names[codes]
         return named
 
     def columns(self, answers: IntArray) -> dict[str, np.ma.MaskedArray[Any, Any]]:
-        """One column, the class."""
+        """Return one column, the class."""
         return {"answer": self.named(answers)}
 
     def counts(self, answers: IntArray) -> dict[str, Any]:
-        """How many queries were answered with each class."""
+        """Count the queries answered with each class."""
         found = np.bincount(answers[answers >= 0], minlength=len(self.names))
         names = [str(name) for name in self.names.tolist()]
         return {"by_class": dict(zip(names, found.tolist(), strict=True))}
@@ -131,13 +133,11 @@ class MultiLabel(Task):
 
     @classmethod
     def encode(cls, y: Labels, given: Any) -> tuple[IntArray, Task]:
-        """A matrix of 0, 1 and −1 (unknown)."""
-        number = None if given is None else given
-        if number is not None and not isinstance(number, numbers.Integral):
-            number = len(given)
-        matrix = label_matrix(y, None if number is None else int(number), "the private data")
+        """Return a matrix of 0, 1 and −1 (unknown)."""
         if given is None or isinstance(given, numbers.Integral):
+            matrix = label_matrix(y, None if given is None else int(given), "the private data")
             return matrix, cls(np.arange(matrix.shape[1]))
+        matrix = label_matrix(y, len(given), "the private data")
         names = np.asarray(given)
         if len(np.unique(names)) < len(names):
             raise ParameterError("classes name a label twice")
@@ -145,22 +145,22 @@ class MultiLabel(Task):
 
     @staticmethod
     def tail(size: int) -> tuple[int, ...]:
-        """One entry per label."""
+        """Return one axis, with an entry per label."""
         return (size,)
 
     def decode(self, codes: IntArray) -> Labels:
-        """The same: 0 and 1 need no names."""
+        """Return the numbers unchanged: 0 and 1 need no names."""
         return codes
 
     def columns(self, answers: IntArray) -> dict[str, np.ma.MaskedArray[Any, Any]]:
-        """One column for each label."""
+        """Return one column per label."""
         return {
             f"answer:{name}": np.ma.masked_array(column.astype(np.int8), mask=column < 0)
             for name, column in zip(self.names.tolist(), answers.T, strict=True)
         }
 
     def counts(self, answers: IntArray) -> dict[str, Any]:
-        """How often each label was answered present, absent, and not at all."""
+        """Count how often each label was answered present or absent, or abstained on."""
         found = {
             "present": np.count_nonzero(answers == 1, axis=0),
             "absent": np.count_nonzero(answers == 0, axis=0),
@@ -175,15 +175,15 @@ class MultiLabel(Task):
 
 
 def task_kind(*, several: bool) -> type[Task]:
-    """The task with one class per row, or with several labels."""
+    """Return the task with one class per row, or with several labels."""
     return MultiLabel if several else SingleLabel
 
 
 def label_matrix(y: npt.ArrayLike, labels: int | None, where: str) -> IntArray:
-    """Labels as whole numbers: 0, 1 or UNKNOWN (−1, or NaN), shape (records, labels).
+    """Return labels as integers: 0, 1 or UNKNOWN (given as −1 or NaN), shape (records, labels).
 
     Raises:
-        DataError: another shape, or other values (which are not shown).
+        DataError: if the shape is wrong, or there are other values (which are not shown).
     """
     array = np.asarray(y)
     if array.ndim != 2 or array.shape[1] != (array.shape[1] if labels is None else labels):
@@ -192,9 +192,9 @@ def label_matrix(y: npt.ArrayLike, labels: int | None, where: str) -> IntArray:
             f"the labels of {where} must have the shape (rows, {expected}), got {array.shape}"
         )
     if array.dtype.kind not in "biuf":
-        raise DataError(f"the labels of {where} must be 0 and 1, and -1 where one is unknown")
+        raise DataError(f"the labels of {where} must be 0 or 1, and -1 where unknown")
     if array.dtype.kind == "f":
         array = np.where(np.isnan(array), UNKNOWN, array)
     if not np.isin(array, (0, 1, UNKNOWN)).all():
-        raise DataError(f"the labels of {where} must be 0 and 1, and -1 where one is unknown")
+        raise DataError(f"the labels of {where} must be 0 or 1, and -1 where unknown")
     return array.astype(np.int64)

@@ -148,14 +148,14 @@ def test_running_statistics_that_are_no_numbers_are_a_problem_too() -> None:
     ids=["too many", "images"],
 )
 def test_a_module_of_the_wrong_shape(factory: Any) -> None:
-    with pytest.raises(ParameterError, match="must give 3 logits"):
+    with pytest.raises(ParameterError, match="must return 3 logits"):
         classifier(network=factory).fit(X, Y)
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"shape": (1, 7, 8)}, "64 features are not inputs of shape"),
+        ({"shape": (1, 7, 8)}, "64 features do not have the shape"),
         ({"shape": None}, "needs images"),
         ({"network": "alexnet"}, "unknown network"),
         ({"augment": "flip"}, "unknown augmentation"),

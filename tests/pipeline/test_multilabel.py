@@ -130,7 +130,7 @@ def test_abstentions_and_shapes_are_clear_errors() -> None:
         classifier(GNMax(9.0))
     with pytest.raises(DataError, match=r"must have the shape \(rows, labels\)"):
         classifier(BinaryVoting(9.0), Y[:, 0], classes=None)
-    with pytest.raises(DataError, match="must be 0 and 1"):
+    with pytest.raises(DataError, match="must be 0 or 1"):
         classifier(BinaryVoting(9.0), Y * 2)
     with pytest.raises(DataError, match=r"\(rows, 2\)"):
         classifier(BinaryVoting(9.0), classes=2)

@@ -62,7 +62,7 @@ def test_a_rare_label_may_be_lost_on_the_way() -> None:
 
 def test_nothing_to_learn_is_a_clear_error() -> None:
     for nothing in (np.full((200, 3), -2), np.ones((200, 3), dtype=np.int64)):
-        with pytest.raises(DataError, match="answered both ways"):
+        with pytest.raises(DataError, match="both present and absent"):
             fit_label_students(SVC(), X, nothing)
 
 

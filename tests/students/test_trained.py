@@ -15,7 +15,7 @@ from ballotine.students import (
     fit_label_students,
     fit_student,
     losses_in,
-    tells_epochs,
+    reports_epochs,
     trainings,
 )
 from ballotine.students.neural import CoTeaching, PatePlusPlus, Supervised
@@ -36,7 +36,7 @@ def test_a_listener_of_ones_own_is_left_alone() -> None:
     ("estimator", "expected"), [(Supervised(), True), (LogisticRegression(), False)]
 )
 def test_networks_tell_their_epochs(estimator: Any, expected: bool) -> None:
-    assert tells_epochs(estimator) is expected
+    assert reports_epochs(estimator) is expected
 
 
 def test_trainings_of_one_model_and_of_one_per_label() -> None:

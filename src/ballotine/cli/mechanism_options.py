@@ -16,7 +16,7 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from ballotine.voting import Mechanism
-    from ballotine.voting.parameters import Shared
+    from ballotine.voting.parameters import SharedParameter
 
 MECHANISM = "mechanism"
 """The option after which those of the mechanisms stand."""
@@ -41,7 +41,7 @@ class MechanismCommand(TyperCommand):
 
         return MECHANISMS.usable()
 
-    def declared(self) -> dict[str, Shared]:
+    def declared(self) -> dict[str, SharedParameter]:
         """The parameters to offer, by name."""
         from ballotine.voting.parameters import shared
 
@@ -77,7 +77,7 @@ class PlanCommand(MechanismCommand):
         """Those that can be planned."""
         return {name: kind for name, kind in super().kinds().items() if kind.planned_by}
 
-    def declared(self) -> dict[str, Shared]:
+    def declared(self) -> dict[str, SharedParameter]:
         """What may be given beside the noise."""
         from ballotine.voting.parameters import shared
 
@@ -90,7 +90,7 @@ def typed_parameters(ctx: typer.Context) -> dict[str, Any]:
     return cast("dict[str, Any]", ctx.meta[_TYPED])
 
 
-def _options(parameters: Mapping[str, Shared]) -> list[Any]:
+def _options(parameters: Mapping[str, SharedParameter]) -> list[Any]:
     """Made by typer from a function with these options, as it makes all others."""
 
     def command() -> None:

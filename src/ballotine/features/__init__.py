@@ -1,6 +1,6 @@
-"""Features learnt from public rows alone: they cost no privacy, and both sides may use them."""
+"""Features learnt from public rows only: no privacy cost; teachers and student may use them."""
 
-import ballotine.neural.installed  # noqa: F401 - first: it says what to install
+import ballotine.neural.installed  # noqa: F401 - must be first: reports what to install
 from ballotine.features.patches import PatchFeatures
 
 __all__ = ["PatchFeatures"]

@@ -1,9 +1,9 @@
-"""What small patches of public images look like, and where in an image they are.
+"""Features of images: how similar each region is to typical patches of public images.
 
-Single-layer features by k-means (Coates, Ng and Lee 2011): typical patches are found in
-public images without any label; an image is then described by how near each of its regions
-comes to each typical patch. Teachers with few records each learn far more from these than
-from pixels, and nothing about private records is used to find them.
+Single-layer features by k-means (Coates, Ng and Lee 2011): typical patches are found in public
+images without labels; an image is then described by the similarity of each of its regions to each
+typical patch. Teachers with few records learn far more from these features than from pixels, and
+no private record is used to find them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from ballotine.neural.predicting import row_by_row
 from ballotine.types import FloatArray, Matrix
 
 CONTRAST = 0.003
-"""Added to the variance of a patch with values in [0, 1]: flat patches stay flat."""
+"""Added to the variance of a patch with values in [0, 1], so that flat patches stay flat."""
 WHITENING = 0.1
-"""Added to the variances of patch directions: directions of little variance are noise."""
+"""Added to the variances of whitened directions, as directions of low variance are noise."""
 FLOOR = 0.01
-"""Added to deviations: a region that public images hardly use does not blow up."""
-ALIKE = 1e-6
-"""Deviations below this are rounding errors."""
+"""Added to standard deviations, so that features that hardly vary are not amplified."""
+NEGLIGIBLE = 1e-6
+"""Standard deviations below this are rounding errors."""
 SAMPLED = 60_000
-"""Patches that typical ones are found among."""
+"""Number of patches sampled to find typical ones."""
 
 Floats = NDArray[np.float32]
 
@@ -45,15 +45,15 @@ class PatchFeatures(
 ):
     """Describe images by typical patches of public images.
 
-    ``fit`` wants public images: whoever holds the features learns from them about the rows
-    they were fitted on.
+    Fit on public images only: the fitted features reveal information about the rows they were
+    fitted on.
 
     Parameters:
         shape: of one image, (channels, height, width); rows hold the pixels in that order.
         patch: side of a patch in pixels.
-        centres: how many typical patches to find.
+        centres: number of typical patches.
         regions: an image is divided into regions × regions.
-        components: principal components that are kept.
+        components: number of principal components to keep.
         random_state: a seed; None draws one.
     """
 
@@ -93,18 +93,20 @@ class PatchFeatures(
         seen = self._regions(X)
         self.mean_ = seen.mean(axis=0)
         deviation = seen.std(axis=0)
-        if deviation.max() < ALIKE:
-            raise DataError("the public images are all alike: there is nothing to learn from them")
+        if deviation.max() < NEGLIGIBLE:
+            raise DataError(
+                "the public images are all alike, so there is nothing to learn from them"
+            )
         self.deviation_ = deviation + FLOOR
         found = PCA(min(self.components, *seen.shape), svd_solver="randomized", random_state=random)
         found.fit((seen - self.mean_) / self.deviation_)
-        # One factor for all: the spread of features becomes 1, their proportions stay.
+        # One factor for all features: their mean variance becomes 1, their proportions stay.
         spread = math.sqrt(float(found.explained_variance_.mean()))
         self.directions_ = (found.components_.T / spread).astype(np.float32)
         return self
 
     def transform(self, X: Matrix) -> FloatArray:
-        """Features of images, shape (rows, components)."""
+        """Return features of images, shape (rows, components)."""
         check_is_fitted(self, "directions_")
         X = validate_data(self, X, dtype=np.float32, reset=False)
         mean, deviation = torch.from_numpy(self.mean_), torch.from_numpy(self.deviation_)
@@ -118,28 +120,30 @@ class PatchFeatures(
 
     @property
     def _n_features_out(self) -> int:
-        """For scikit-learn's names of features."""
+        """The number of features, for scikit-learn's feature names."""
         return int(self.directions_.shape[1])
 
     def _check(self, X: Floats) -> None:
         shape = tuple(self.shape)
         if len(shape) != 3 or math.prod(shape) != X.shape[1]:
             raise DataError(
-                f"rows have {X.shape[1]} values, which is no image of shape {shape}: give shape "
-                "as (channels, height, width)"
+                f"rows have {X.shape[1]} values, which do not form an image of shape {shape}: give "
+                "shape as (channels, height, width)"
             )
         if not 2 <= self.patch <= min(shape[1:]):
             raise ParameterError(
-                f"patch is at least 2 pixels and fits into the image, got {self.patch}"
+                f"patch must be at least 2 pixels and fit into the image, got {self.patch}"
             )
         most = min(shape[1:]) - self.patch + 1
         if not 1 <= self.regions <= most:
-            raise ParameterError(f"regions is 1 to {most} for these patches, got {self.regions}")
+            raise ParameterError(
+                f"regions must be 1 to {most} for these patches, got {self.regions}"
+            )
         if self.centres < 2 or self.components < 1:
-            raise ParameterError("centres is at least 2, and components at least 1")
+            raise ParameterError("centres must be at least 2, and components at least 1")
 
     def _sample(self, X: Floats, random: np.random.RandomState) -> Floats:
-        """Random patches, normalised."""
+        """Return random patches, normalised."""
         channels, height, width = self.shape
         images = self._images(X)
         size = max(SAMPLED, 10 * self.centres)
@@ -169,7 +173,7 @@ class PatchFeatures(
         return centres
 
     def _regions(self, X: Floats) -> Floats:
-        """How near each region of each image comes to each typical patch."""
+        """Return the similarity of each region of each image to each typical patch."""
         near: Floats = row_by_row(self._activations, self._rows(X)).numpy()
         return near
 
@@ -191,14 +195,14 @@ class PatchFeatures(
 
 
 def _distances(points: torch.Tensor, centres: torch.Tensor) -> torch.Tensor:
-    """Euclidean, from each point to each centre, by |p|² + |c|² − 2 p·c."""
+    """Return Euclidean distances of points to centres, by |p|² + |c|² − 2 p·c."""
     squares = functional.linear(points, -2 * centres, centres.square().sum(dim=1))
     squares += points.square().sum(dim=-1, keepdim=True)
     return squares.clamp(min=0).sqrt()
 
 
 def _normalised(patches: torch.Tensor) -> torch.Tensor:
-    """Without brightness, and with the same contrast."""
+    """Remove the brightness of patches and equalise their contrast."""
     centred = patches - patches.mean(dim=-1, keepdim=True)
     variance = centred.square().mean(dim=-1, keepdim=True)
     return centred / torch.sqrt(variance + CONTRAST)

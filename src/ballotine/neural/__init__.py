@@ -1,6 +1,6 @@
 """Networks: any torch module as a scikit-learn classifier, and a zoo of small ones."""
 
-import ballotine.neural.installed  # noqa: F401 - first: it says what to install
+import ballotine.neural.installed  # noqa: F401 - must be first: reports what to install
 from ballotine.neural.adapter import TorchClassifier
 from ballotine.neural.augment import (
     AUGMENTATIONS,

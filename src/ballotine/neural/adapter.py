@@ -22,19 +22,20 @@ class TorchClassifier(NeuralClassifier):
     """Train a network on tensor batches; predict classes, or several labels at once.
 
     With ``y`` of shape (records, labels) the heads are sigmoids, −1 (or NaN) means that a
-    label is not known, and ``predict`` gives 0/1 by per-label thresholds.
+    label is not known, and ``predict`` returns 0/1 by per-label thresholds.
 
     Parameters:
         optimiser: "adam" or "sgd".
-        thresholds: with several labels, when one is predicted: a probability for all, or
-            "own" for the one of each label that suits this model's own records best.
+        thresholds: with several labels, the probability above which one is predicted; or
+            "own" to choose it per label by balanced accuracy on the training records.
         bf16: compute in bfloat16 while training.
-        patience: stop when the training loss has not fallen for so many epochs; None: never.
+        patience: stop when the training loss has not decreased for this many epochs; None
+            never stops early.
         shared: the parameters of `NeuralClassifier`.
     """
 
     masks_missing_labels = True
-    """Labels that are not known are left out of the loss: ensembles need not fill them."""
+    """Unknown labels are left out of the loss, so ensembles need not fill them in."""
 
     def __init__(
         self,
@@ -69,13 +70,13 @@ class TorchClassifier(NeuralClassifier):
         self._remember_targets(targets)
         augment = self._augment(self.augment)
         self._keep({})
-        if targets.outputs > 1 or targets.multilabel:  # else there is one class: nothing to learn
+        if targets.outputs > 1 or targets.multilabel:  # with one class there is nothing to learn
             self._learn(X, targets, schedule, augment)
         self.thresholds_ = self._thresholds(X, targets)
         return self
 
     def module(self) -> nn.Module:
-        """The trained network, for code that works on weights."""
+        """Return the trained network, for code that works on weights."""
         check_is_fitted(self, "state_")
         if not self.state_:
             raise ParameterError("a model of one class has no network")
@@ -88,8 +89,8 @@ class TorchClassifier(NeuralClassifier):
             module = self._make_net()
             inputs, codes = self._inputs(X), targets.codes.to(self._device())
             check_network(module, inputs, targets.outputs)
-            goes_on = _Patience(self.patience).goes_on
-            train(module, inputs, codes, schedule, generator, augment, goes_on)
+            patience = _Patience(self.patience)
+            train(module, inputs, codes, schedule, generator, augment, patience.lasts)
         self._keep(module.state_dict(), module)
 
     def _probabilities(self, X: Matrix) -> FloatArray:
@@ -110,16 +111,18 @@ class TorchClassifier(NeuralClassifier):
 
 
 class _Patience:
-    """Ends training when the loss has stopped falling."""
+    """Ends training when the loss has stopped decreasing."""
 
     def __init__(self, epochs: int | None) -> None:
         if epochs is not None and epochs < 1:
-            raise ParameterError(f"patience is a number of epochs, or None; got {epochs}")
+            raise ParameterError(
+                f"patience must be a positive number of epochs or None, got {epochs}"
+            )
         self._epochs = epochs
         self._best = float("inf")
         self._since = 0
 
-    def goes_on(self, _epoch: int, loss: float) -> bool:
+    def lasts(self, _epoch: int, loss: float) -> bool:
         if self._epochs is None:
             return True
         self._since = 0 if loss < self._best else self._since + 1

@@ -1,6 +1,6 @@
-"""Random changes of rows: images are moved, tables get values of other rows.
+"""Data augmentation: images are moved, rows of tables get values of other rows.
 
-An augmentation is a callable from a batch of rows and a generator to a changed batch.
+An augmentation is a callable that maps a batch of rows and a generator to a changed batch.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class RotateShift:
     share: float = 0.07
 
     def __call__(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """One random change per image."""
+        """Change each image at random."""
         draws = torch.rand((3, len(images)), generator=generator) * 2 - 1
         angle = draws[0] * math.radians(self.degrees)
-        shift = draws[1:] * (2 * self.share)  # the side is 2 long in these coordinates
+        shift = draws[1:] * (2 * self.share)  # a side has length 2 in these coordinates
         cos, sin = torch.cos(angle), torch.sin(angle)
         top = torch.stack((cos, -sin, shift[0]), dim=1)
         bottom = torch.stack((sin, cos, shift[1]), dim=1)
@@ -44,18 +44,18 @@ class RotateShift:
 
 @dataclass(frozen=True)
 class SwapFeatures:
-    """Give some features of each row the values of another row of the batch.
+    """Replace some features of each row by those of another row of the batch.
 
-    Values stay plausible whatever the features' scales are.
+    Values remain plausible whatever the scale of a feature.
 
     Attributes:
-        share: of the features.
+        share: the expected share of features that are replaced.
     """
 
     share: float = 0.1
 
     def __call__(self, rows: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """One random change per row."""
+        """Change each row at random."""
         swapped = torch.rand(rows.shape, generator=generator).to(rows.device) < self.share
         other = torch.randperm(len(rows), generator=generator).to(rows.device)
         return torch.where(swapped, rows[other], rows)
@@ -63,13 +63,13 @@ class SwapFeatures:
 
 @dataclass(frozen=True)
 class StrongChange:
-    """Rotate and shift images further, change their contrast, and cover a square of them.
+    """Rotate and shift images further, change their contrast, and mask a square of each.
 
     Attributes:
         degrees: the largest rotation, either way.
         share: the largest shift, as a share of the image's side, either way.
         contrast: the largest change of contrast, as a share, either way.
-        covered: the side of the covered square, as a share of the image's side.
+        covered: the side of the masked square, as a share of the image's side.
     """
 
     degrees: float = 25.0
@@ -78,7 +78,7 @@ class StrongChange:
     covered: float = 0.35
 
     def __call__(self, images: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-        """One random change per image."""
+        """Change each image at random."""
         moved = RotateShift(self.degrees, self.share)(images, generator)
         draws = torch.rand((3, len(images)), generator=generator).to(images.device)
         factor = 1 + self.contrast * (2 * draws[0] - 1)
@@ -90,7 +90,7 @@ class StrongChange:
 
 
 def _strip(draws: torch.Tensor, length: int, share: float) -> torch.Tensor:
-    """For each draw the places within a strip somewhere along an axis."""
+    """Return, for each draw, which positions of an axis are inside a randomly placed strip."""
     size = round(share * length)
     start = (draws * (length - size + 1)).long()[:, None]
     places = torch.arange(length, device=draws.device)[None]
@@ -105,7 +105,7 @@ STRONG: tuple[Augment, Augment] = (StrongChange(), SwapFeatures(0.25))
 def make_augment(
     augment: str | Augment | None, *, images: bool, auto: tuple[Augment, Augment] = WEAK
 ) -> Augment | None:
-    """An augmentation by name, the user's own, or what suits the rows.
+    """Return an augmentation by name, the user's own, or the default for such rows.
 
     Args:
         augment: a name, "auto", a callable, or None.
@@ -120,5 +120,5 @@ def make_augment(
             )
         augment = named[augment]
     if isinstance(augment, RotateShift | StrongChange) and not images:
-        raise ParameterError("only images can be rotated and shifted; give the shape of one")
+        raise ParameterError("only images can be rotated and shifted; give the shape of one image")
     return augment

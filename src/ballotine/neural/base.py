@@ -1,4 +1,4 @@
-"""The base of network classifiers: input shape, device, and weights kept as plain arrays."""
+"""The base of network classifiers: input shape, device, and weights stored as plain arrays."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The parameters that all network classifiers share, and how they predict and are kept.
+    """The parameters that all network classifiers share, and how they predict and are stored.
 
-    A fitted one holds its weights as arrays (``state_``); its networks are rebuilt from these
-    when they are first needed.
+    A fitted classifier holds its weights as arrays (``state_``), from which its networks are
+    rebuilt on first use.
 
     Parameters:
-        network: a name of `ballotine.neural.ZOO`, or a factory (shape, outputs) → module.
-        shape: of one input, such as (1, 28, 28); None takes rows of features as they are.
+        network: a name in `ballotine.neural.ZOO`, or a factory (shape, outputs) → module.
+        shape: of one input, such as (1, 28, 28); None for flat rows of features.
         epochs: passes over the rows.
         batch: rows per step.
         learning_rate: of the optimiser.
         weight_decay: of the optimiser.
-        augment: changes rows at random: "rotate-shift", "auto" (that for images, and for
-            tables `SwapFeatures`), a callable (rows, generator) → rows, or None.
-        device: "cpu", "cuda", or None for CUDA where there is one.
+        augment: changes rows at random: "rotate-shift", "auto" ("rotate-shift" for images,
+            `SwapFeatures` for tables), a callable (rows, generator) → rows, or None.
+        device: "cpu", "cuda", or None for CUDA if it is available.
         random_state: a seed; None draws one.
     """
 
     several_labels = True
     """Whether ``y`` may have the shape (rows, labels)."""
     _unsaved: tuple[str, ...] = ("_module",)
-    """Attributes that stay behind when the model is saved."""
+    """Attributes that are not saved with the model."""
 
     def __init__(
         self,
@@ -72,13 +72,13 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Show parameters that are passed on as the class's own: scikit-learn looks there."""
+        """Add inherited parameters to the constructor's signature, which scikit-learn inspects."""
         super().__init_subclass__(**more)
         if "__init__" in vars(cls):
             cls.__init__.__signature__ = _with_inherited(cls)  # type: ignore[attr-defined]
 
     def predict(self, X: Matrix) -> Labels:
-        """Classes; for several labels 0/1, shape (rows, labels)."""
+        """Return classes; for several labels 0/1, shape (rows, labels)."""
         found = self.predict_proba(X)
         if self.multilabel_:
             return (found > self._label_thresholds()).astype(np.int64)
@@ -86,16 +86,16 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classes
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """Probabilities, a column per class of ``classes_`` or per label."""
+        """Return probabilities, one column per class of ``classes_`` or per label."""
         check_is_fitted(self, "state_")
         return self._probabilities(validate_data(self, X, dtype=np.float32, reset=False))
 
     def _probabilities(self, X: Matrix) -> FloatArray:
-        """Probabilities for checked rows."""
+        """Return probabilities for validated rows."""
         raise NotImplementedError
 
     def _label_thresholds(self) -> FloatArray:
-        """With several labels, the probabilities above which they are predicted."""
+        """Return the probability above which each of several labels is predicted."""
         return np.full(self.n_outputs_, 0.5)
 
     def _remember_targets(self, targets: Targets) -> None:
@@ -103,17 +103,17 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_outputs_ = targets.outputs
 
     def _keep(self, state: dict[str, torch.Tensor], module: nn.Module | None = None) -> None:
-        """Keep what was learnt.
+        """Store what was learnt.
 
         Args:
             state: the weights.
-            module: what they are the weights of, if it may be used from now on.
+            module: the module they belong to, if it may be reused.
         """
         self.state_ = {name: value.cpu().numpy() for name, value in state.items()}
         self._module = module
 
     def _trained(self) -> nn.Module:
-        """What was trained, rebuilt from its weights if need be."""
+        """Return the trained module, rebuilt from its weights if necessary."""
         check_is_fitted(self, "state_")
         kept: nn.Module | None = getattr(self, "_module", None)
         if kept is None:
@@ -125,19 +125,19 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return kept
 
     def _untrained(self) -> nn.Module:
-        """A module that takes the weights of ``state_``."""
+        """Return a module that fits the weights in ``state_``."""
         return self._make_net()
 
     def _make_net(self) -> nn.Module:
         module = make_module(self.network, self._shape(), self.n_outputs_)
         if isinstance(self.network, str):
-            # Channels last is what convolutions and pools on processors are fast with. A
-            # module of the user's own may rely on the usual order of its memory.
+            # Convolutions and pools on CPUs are faster with channels last. A user's own module
+            # may rely on the default memory format.
             module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         return module.to(self._device())
 
     def _inputs(self, X: Matrix) -> torch.Tensor:
-        # Workers map shared rows read-only, which torch cannot express: it gets a copy of those.
+        # Workers map shared rows read-only, which torch does not support: it gets a copy.
         rows = np.require(X, dtype=np.float32, requirements=["C", "W"])
         return torch.from_numpy(rows).reshape(len(X), *self._shape()).to(self._device())
 
@@ -156,11 +156,11 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return int(check_random_state(self.random_state).randint(2**31))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Numbers only: the file of a model holds weights, never code."""
+        """Return plain values only: a model file contains weights, never code."""
         return {**super().__getstate__(), **dict.fromkeys(self._unsaved)}
 
     def __repr__(self, N_CHAR_MAX: int = 10_000) -> str:
-        """Parameters; without addresses in memory, because names are derived from this text."""
+        """Show parameters without memory addresses, because digests depend on this text."""
         return ADDRESS.sub("", super().__repr__(N_CHAR_MAX))
 
     def __sklearn_tags__(self) -> Tags:
@@ -172,7 +172,7 @@ class NeuralClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def input_shape(shape: Shape | None, features: int) -> Shape:
-    """The shape of one row, or a clear error."""
+    """Return the shape of one row; a wrong one raises."""
     if shape is None:
         return (features,)
     shape = tuple(shape)
@@ -181,12 +181,12 @@ def input_shape(shape: Shape | None, features: int) -> Shape:
         hint = ""
         if len(shape) == 3 and features * shape[0] in (size, 3 * size):
             hint = f"; the images seem to have {features * shape[0] // size} channel(s)"
-        raise ParameterError(f"rows of {features} features are not inputs of shape {shape}{hint}")
+        raise ParameterError(f"rows with {features} features do not have the shape {shape}{hint}")
     return shape
 
 
 def _with_inherited(kind: type) -> inspect.Signature:
-    """A constructor's own parameters, and in the place of ``**shared`` those it derives from."""
+    """Return a constructor's signature with ``**shared`` replaced by the base's parameters."""
     own = list(inspect.signature(vars(kind)["__init__"]).parameters.values())
     names = {parameter.name for parameter in own}
     above = inspect.signature(kind.__mro__[1].__init__).parameters.values()  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Fails with one clear sentence when torch, an optional dependency, is not installed.
+"""Raises a clear error if torch, an optional dependency, is not installed.
 
 Packages that need torch import this module before anything else.
 """

@@ -1,4 +1,4 @@
-"""A network as a chain of layers: pooled early, which is faster, or split before its head."""
+"""Networks as sequences of layers: reordered to pool early, or split before the last layer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ballotine.errors import ParameterError
 
 
 class HalvingPool(nn.Module):
-    """Max-pooling of 2 × 2: on processors as three maxima, which take half of the time.
+    """2 × 2 max-pooling: on CPUs as three maxima, which takes half the time.
 
-    The usual pooling also notes where each maximum was, which only learning asks for.
+    The standard pooling also records where each maximum was, which only training needs.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The largest of each four; a last row or column without a partner is left out."""
+        """Return the largest of each four values; an odd last row or column is dropped."""
         if not x.is_cpu:
             return functional.max_pool2d(x, 2)
         height, width = (side - side % 2 for side in x.shape[-2:])
@@ -28,15 +28,14 @@ class HalvingPool(nn.Module):
 
 
 def pooled_first(module: nn.Module) -> nn.Module:
-    """A chain of layers with max-pools before the steps that keep the order of numbers.
+    """Move max-pools of a sequence before the monotone layers that precede them.
 
-    The maximum of rectified numbers is the rectified maximum, and the same holds for batch norm
-    with positive scales, in floating point too: the result is equal bit by bit, and a quarter
-    of the numbers (for pools of 2 × 2) go through these steps. For predictions only: while it
-    learns, batch norm must see all numbers.
+    Max-pooling commutes with ReLU and with batch norm of positive scale, in floating point too:
+    the result is bitwise equal, and these layers process only a quarter of the values (for
+    2 × 2 pools). For predictions only: in training, batch norm must see all values.
 
     Args:
-        module: anything; what is not a plain chain is returned as it is.
+        module: any module; one that is not a plain sequence is returned unchanged.
     """
     if type(module) is not nn.Sequential or module.training:
         return module
@@ -45,10 +44,10 @@ def pooled_first(module: nn.Module) -> nn.Module:
 
 
 class Split:
-    """Gives a network's features beside its logits; the network itself stays as it is.
+    """Computes a network's features as well as its logits, without changing the network.
 
-    A plain chain is cut before its last layer. Of any other module, the features are what its
-    last dense layer was given.
+    A plain sequence is split before its last layer. For any other module, the features are the
+    input of its last dense layer.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -61,14 +60,14 @@ class Split:
         self._seen: torch.Tensor | None = None
         self._body: nn.Module | None = None
         if isinstance(module, nn.Sequential) and module[-1] is self._head:
-            # Where a rectified maximum is zero no gradient passes either way, so rectifiers
-            # may follow their pools while the network learns, too.
+            # Where a rectified maximum is zero no gradient passes in either order, so ReLU may
+            # follow its pool in training, too.
             self._body = nn.Sequential(*_reordered(list(module)[:-1], _rectifies))
         else:
             self._head.register_forward_pre_hook(self._keep)
 
     def __call__(self, rows: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Features and logits of rows."""
+        """Return features and logits of rows."""
         if self._body is not None:
             features: torch.Tensor = self._body(rows)
             return features, self._head(features)
@@ -83,14 +82,14 @@ class Split:
 
 
 def batch_norms(module: nn.Module) -> list[nn.modules.batchnorm._BatchNorm]:
-    """The layers through which rows of a batch influence each other, and leave statistics."""
+    """Return the batch norms: layers in which rows of a batch affect each other."""
     return [m for m in module.modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)]
 
 
 def _reordered(
     chain: Iterable[nn.Module], may_follow: Callable[[nn.Module], bool]
 ) -> list[nn.Module]:
-    """Layers with each max-pool before those layers that may as well follow it."""
+    """Return the layers with each max-pool moved before those that may follow it."""
     layers = list(chain)
     for end in range(1, len(layers)):
         place = end

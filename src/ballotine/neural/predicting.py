@@ -1,10 +1,10 @@
-"""Predictions that follow from a row alone, and not from the rows that are predicted with it.
+"""Predictions that depend on a row only, not on the other rows of its batch.
 
-Matrix products are added up in an order that depends on how many rows there are, on where a row
-begins in memory and on how many threads share the work, and rounding depends on that order. A
-ballot near a tie could then depend on which rows are predicted together. Here every product has
-the same size, every row is aligned to the processor's vectors, and one thread works on it: on one
-machine, the same row gives the same bits, alone or among a million.
+The order of summation in a matrix product, and with it the rounding, depends on the number of
+rows, on the memory alignment of a row and on the number of threads. A ballot near a tie could then
+depend on which rows are predicted together. Here every product has the same size, every row is
+aligned to the processor's vectors, and one thread works on it: on one machine, the same row gives
+the same bits, alone or among a million.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from ballotine.errors import ParameterError
 from ballotine.neural.layers import pooled_first
 
 TABLES, IMAGES, LARGE = 256, 64, 16
-"""Rows at once: of tables, of images, and of what large networks take.
+"""Rows per batch: for tables, for images, and for large networks.
 
-It depends on the model, never on the number of rows asked. Larger batches cost less per row, but a
-single row pays for a whole batch, and a layer's output should fit into the processor's cache.
+It depends on the model, never on the number of rows. Larger batches cost less per row, but a
+single row costs as much as a whole batch, and a layer's output should fit into the cache.
 """
 MANY_WEIGHTS = 1_000_000
 """Networks with at least this many weights count as large."""
 VECTOR = 16
-"""Numbers in the longest vector of a processor: 512 bits of single precision."""
+"""Numbers in a processor's longest vector: 512 bits in single precision."""
 
 Work = Callable[[torch.Tensor], torch.Tensor]
 
 
 def logits_of(module: nn.Module, inputs: torch.Tensor) -> torch.Tensor:
-    """The module's logits for all rows, in evaluation mode."""
+    """Return the module's logits for all rows, in evaluation mode."""
     module.eval()
     return row_by_row(lambda batch: module(batch).float(), inputs, _rows_at_once(module, inputs))
 
 
 def probabilities(module: nn.Module, inputs: torch.Tensor, *, several: bool) -> torch.Tensor:
-    """The probabilities that a trained module gives all rows, in double precision.
+    """Return a trained module's probabilities for all rows, in double precision.
 
     Args:
-        module: gives logits.
+        module: returns logits.
         inputs: rows, on the module's device.
-        several: whether outputs are labels, each on its own, instead of classes.
+        several: whether outputs are independent labels instead of classes.
     """
     quick = pooled_first(module.eval())
 
@@ -64,21 +64,22 @@ def check_network(module: nn.Module, inputs: torch.Tensor, outputs: int) -> None
     """Refuse a network of the wrong shape, or one whose logits for a row depend on other rows.
 
     Args:
-        module: before or after its training.
+        module: trained or not.
         inputs: at least one row.
-        outputs: how many logits it must give.
+        outputs: the number of logits it must return.
     """
     row = inputs[:1]
     alone = logits_of(module, row)
     if tuple(alone.shape) != (1, outputs):
         raise ParameterError(
-            f"the network gives {tuple(alone.shape)[1:]} for one row; it must give {outputs} logits"
+            f"the network returns {tuple(alone.shape)[1:]} for one row; "
+            f"it must return {outputs} logits"
         )
     beside = logits_of(module, torch.cat([row, torch.ones_like(row)]))[:1]
     if not torch.allclose(alone, beside, rtol=0, atol=0, equal_nan=True):
         raise ParameterError(
-            "the network judges a row by the rows beside it; in evaluation mode every row must "
-            "stand on its own (batch norm does, with track_running_stats=True)"
+            "the network's logits for a row depend on other rows; in evaluation mode they must not "
+            "(batch norm needs track_running_stats=True)"
         )
 
 
@@ -91,7 +92,7 @@ def row_by_row(work: Work, inputs: torch.Tensor, size: int = IMAGES) -> torch.Te
     Args:
         work: maps a batch of rows to one row of numbers each, without mixing rows.
         inputs: all rows.
-        size: of a batch; the same for all rows that will ever be compared.
+        size: of a batch; the same for all rows that are ever compared.
     """
     starts = range(0, max(len(inputs), 1), size)
     if not inputs.is_cpu:
@@ -114,19 +115,19 @@ def _rows_at_once(module: nn.Module, inputs: torch.Tensor) -> int:
 
 
 def _batches(work: Work, inputs: torch.Tensor, starts: range) -> list[torch.Tensor]:
-    """The results for the batches that begin at these rows."""
+    """Return the results for the batches that begin at these rows."""
     size = starts.step
     found = []
     with torch.inference_mode(), _AlignedProducts():
         for start in starts:
             rows = inputs[start : start + size]
-            # A copy is aligned to vectors; a slice of the caller's array may not be.
+            # A copy is aligned to vectors; a slice of the caller's array need not be.
             full = inputs.new_empty((size, *inputs.shape[1:]))
             full[: len(rows)], full[len(rows) :] = rows, 0
             batch = work(full)
             if len(batch) != size:
                 raise ParameterError(
-                    f"the network gives {len(batch)} rows for {size}; it must give one for each"
+                    f"the network returns {len(batch)} rows for {size}; it must return one for each"
                 )
             found.append(batch[: len(rows)])
     return found
@@ -157,7 +158,7 @@ class _AlignedProducts(TorchFunctionMode):
 
 
 def _aligned_linear(
-    input: torch.Tensor,  # noqa: A002  # torch's names: modules may call by them
+    input: torch.Tensor,  # noqa: A002  # torch's names: modules may pass them as keywords
     weight: torch.Tensor,
     bias: torch.Tensor | None = None,
 ) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""What a network learns: classes, or labels of which some are not known."""
+"""The targets of a network: classes, or labels of which some are unknown."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Targets:
 
     Attributes:
         codes: class numbers; or rows of 0, 1 and MISSING.
-        classes: what the numbers stand for.
+        classes: the values that the numbers stand for.
         multilabel: whether there are several labels per record.
-        outputs: how many logits a network needs.
+        outputs: the number of logits a network needs.
     """
 
     codes: torch.Tensor
@@ -37,7 +37,7 @@ def read_targets(y: Any, records: int) -> Targets:
 
     Args:
         y: one class per record; or 0 and 1 per label, with −1 or NaN where it is not known.
-        records: how many there must be.
+        records: the expected number of records.
     """
     y = as_targets(y, records)
     if y.ndim == 2 and y.shape[1] > 1:
@@ -51,7 +51,7 @@ def read_targets(y: Any, records: int) -> Targets:
 
 
 def as_targets(y: Any, records: int) -> Labels:
-    """Targets as an array, if there are as many as there must be."""
+    """Return targets as an array; a wrong number raises."""
     if y is None:
         raise ValueError("a classifier requires y to be passed, but the target y is None")
     given: Labels = np.asarray(y)
@@ -64,13 +64,13 @@ def _labels(y: Labels) -> Targets:
     numbers = np.asarray(y, dtype=np.float64)
     filled = np.where(np.isnan(numbers), MISSING, numbers)
     if not np.all(np.isin(filled, (MISSING, 0, 1))):
-        raise DataError("labels must be 0 or 1, or -1 (NaN) where they are not known")
+        raise DataError("labels must be 0 or 1, or -1 (NaN) where unknown")
     codes = torch.from_numpy(filled.astype(np.int64))
     return Targets(codes, np.array([0, 1]), True, filled.shape[1])
 
 
 def check_thresholds(thresholds: Any) -> None:
-    """A probability for all labels, or "own"."""
+    """Raise unless thresholds are a probability or "own"."""
     named = isinstance(thresholds, str)
     if thresholds != "own" if named else not 0.0 < float(thresholds) < 1.0:
         raise ParameterError(
@@ -79,10 +79,10 @@ def check_thresholds(thresholds: Any) -> None:
 
 
 def own_thresholds(probabilities: FloatArray, codes: IntArray) -> FloatArray:
-    """Per label the threshold with the best balanced accuracy on these records.
+    """Return per label the threshold with the best balanced accuracy on these records.
 
-    Between two neighbouring probabilities every threshold decides alike: the middle of the
-    widest best gap is taken, and 0.5 for a label of which the records know one value only.
+    All thresholds between two adjacent probabilities are equivalent: the middle of the widest
+    best gap is used, and 0.5 for a label that has only one value in these records.
 
     Args:
         probabilities: of each label, shape (records, labels).
@@ -99,7 +99,7 @@ def _threshold(chances: FloatArray, codes: IntArray) -> float:
         return 0.5
     order = np.argsort(chances, kind="stable")
     ranked, truth = chances[order], codes[order]
-    # A cut before place i calls the places from i on positive.
+    # A cut before position i predicts the positions from i on as positive.
     found = np.append(np.cumsum(truth[::-1])[::-1], 0) / positives
     spared = np.append(0, np.cumsum(1 - truth)) / (len(codes) - positives)
     edges = np.concatenate(([0.0], ranked, [1.0]))

@@ -1,4 +1,4 @@
-"""The training loop: tensor batches, no loader, repeatable under a seed."""
+"""The training loop: tensor batches without a data loader, reproducible with a seed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ballotine.neural.augment import Augment
 from ballotine.neural.layers import batch_norms
 
 MISSING = -1
-"""In targets with several labels: not known, so not learnt from."""
+"""In targets with several labels: unknown, and left out of the loss."""
 
 
 DIVERGED = "the loss is no longer a number; use a smaller learning rate or check the input"
@@ -35,8 +35,8 @@ class Schedule:
         learning_rate: of the optimiser, at the start.
         optimiser: "adam" or "sgd" (with momentum 0.9).
         weight_decay: of the optimiser.
-        decay: how the learning rate falls towards zero: "none", "linear" or "cosine".
-        bf16: compute in bfloat16, where the processor is faster with it; only in `train`.
+        decay: how the learning rate decreases to zero: "none", "linear" or "cosine".
+        bf16: compute in bfloat16, which is faster on some processors; only in `train`.
     """
 
     epochs: int = 40
@@ -51,14 +51,14 @@ class Schedule:
         if self.epochs < 1 or self.batch < 1:
             raise ParameterError("training needs at least one epoch and one row per batch")
         if not self.learning_rate > 0:
-            raise ParameterError(f"a learning rate must be positive, got {self.learning_rate}")
+            raise ParameterError(f"the learning rate must be positive, got {self.learning_rate}")
         if self.optimiser not in ("adam", "sgd"):
             raise ParameterError(f"unknown optimiser {self.optimiser!r}; choose adam or sgd")
         if self.decay not in DECAYS:
             raise ParameterError(f"unknown decay {self.decay!r}; choose one of {DECAYS}")
 
     def rate(self, epoch: int) -> float:
-        """The learning rate of an epoch; the first is 0."""
+        """Return the learning rate of an epoch, counted from 0."""
         done = epoch / self.epochs
         share = {"none": 1.0, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}
         return self.learning_rate * share[self.decay]
@@ -66,7 +66,7 @@ class Schedule:
     def make_optimiser(
         self, module: nn.Module, betas: tuple[float, float] = (0.9, 0.999)
     ) -> torch.optim.Optimizer:
-        """The optimiser of a module's weights; ``betas`` are Adam's."""
+        """Return an optimiser of a module's weights; ``betas`` are Adam's."""
         weights, rate, decay = module.parameters(), self.learning_rate, self.weight_decay
         if self.optimiser == "adam":
             return torch.optim.Adam(weights, rate, betas, weight_decay=decay, fused=True)
@@ -85,7 +85,7 @@ def train(
     """Train a module in place.
 
     Args:
-        module: gives logits.
+        module: returns logits.
         inputs: all records, on the module's device.
         targets: class numbers, or rows of 0/1 with MISSING where a label is not known.
         schedule: how long and how fast.
@@ -96,7 +96,7 @@ def train(
     optimiser = schedule.make_optimiser(module)
     module.train()
     if min(schedule.batch, len(inputs)) == 1:
-        # Batch norm cannot tell the spread of one record: it keeps its initial statistics.
+        # Batch norm cannot estimate a variance from one record: it keeps its initial statistics.
         for layer in batch_norms(module):
             layer.eval()
     for epoch in range(schedule.epochs):
@@ -117,19 +117,19 @@ def train(
             raise DivergedError(DIVERGED)
         if not after_epoch(epoch, mean):
             break
-    # A loss can stay finite while the running statistics of batch norm do not.
+    # The loss can stay finite while batch norm's running statistics do not.
     if not all(bool(torch.isfinite(value).all()) for value in module.state_dict().values()):
         raise DivergedError(DIVERGED)
 
 
 def set_rate(optimiser: torch.optim.Optimizer, rate: float) -> None:
-    """The learning rate from now on."""
+    """Set the learning rate."""
     for group in optimiser.param_groups:
         group["lr"] = rate
 
 
 def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Cross-entropy; for several labels binary cross-entropy on the known ones."""
+    """Return cross-entropy; for several labels, binary cross-entropy on the known ones."""
     if targets.ndim == 1:
         return functional.cross_entropy(logits.float(), targets)
     known = targets != MISSING
@@ -139,14 +139,14 @@ def loss_of(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
 
 
 def batches(rows: int, size: int, generator: torch.Generator) -> Iterator[torch.Tensor]:
-    """Every row once, in a random order."""
+    """Yield every row once, in random order."""
     order = torch.randperm(rows, generator=generator)
     for part in slices(rows, size):
         yield order[part]
 
 
 def slices(rows: int, size: int) -> Iterator[slice]:
-    """Where each batch begins and ends; a last batch of one row joins the one before it.
+    """Return the slice of each batch; a last batch of one row joins the one before it.
 
     Batch norm cannot train on one row, and dropping rows would waste private records.
     """
@@ -158,17 +158,17 @@ def slices(rows: int, size: int) -> Iterator[slice]:
 
 @contextmanager
 def autocast(wanted: bool, device: torch.device) -> Iterator[None]:
-    """bfloat16 where it is wanted."""
+    """Compute in bfloat16 if wanted."""
     with torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted):
         yield
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[torch.Generator]:
-    """Everything drawn inside follows from the seed, and nothing outside is disturbed."""
+    """Make random draws inside follow from the seed, and leave outer generators unchanged."""
     repeatable = torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True)
     with torch.random.fork_rng(), repeatable:
-        # torch.manual_seed also looks for other accelerators, which takes milliseconds every time.
+        # torch.manual_seed also looks for other accelerators, which takes milliseconds per call.
         torch.default_generator.manual_seed(seed)
         if torch.cuda.is_available():
             torch.cuda.manual_seed_all(seed)

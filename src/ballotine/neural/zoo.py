@@ -1,7 +1,7 @@
-"""Networks by name, small, and as the papers that use them describe them.
+"""Small networks by name, as described in the papers that use them.
 
-Each is a factory from the shape of one input and the number of outputs. Images come as
-(channels, height, width); the last layer gives logits.
+Each is a factory that takes the shape of one input and the number of outputs. Images have the
+shape (channels, height, width); the last layer returns logits.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ Factory = Callable[[Shape, int], nn.Module]
 
 
 class ChannelsLastFlatten(nn.Module):
-    """Pixels in rows, the channels of each together.
+    """Flattens images pixel by pixel, with the channels of each pixel together.
 
-    The dense layer that follows learns in any order; in this one nothing is copied when
-    images are kept channels last.
+    The following dense layer can learn any order; this one needs no copy if images are stored
+    channels last.
     """
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """One row per image."""
+        """Return one row per image."""
         return x.permute(0, 2, 3, 1).flatten(1)
 
 
@@ -117,7 +117,7 @@ class ResidualBlock(nn.Module):
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """The block's output."""
+        """Return the block's output."""
         return torch.relu(self.body(x) + self.shortcut(x))
 
 
@@ -154,7 +154,7 @@ def mlp(shape: Shape, outputs: int) -> nn.Module:
 
 
 def linear(shape: Shape, outputs: int) -> nn.Module:
-    """Logistic regression: the fewest weights, for noise on the weights themselves."""
+    """Logistic regression: the fewest weights, for training with noise on the weights."""
     return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(shape), outputs))
 
 
@@ -168,11 +168,11 @@ ZOO: dict[str, Factory] = {
     "mlp": mlp,
     "linear": linear,
 }
-"""Networks by the name that run files and the command line use."""
+"""Networks by their name in run files and on the command line."""
 
 
 def image(shape: Shape) -> tuple[int, int, int]:
-    """Channels, height and width, or a clear error."""
+    """Return channels, height and width; a shape that is not an image raises."""
     if len(shape) != 3 or min(shape[1:]) < 8:
         raise ParameterError(
             f"this network needs images of shape (channels, height, width) with at least 8 × 8 "
@@ -182,7 +182,7 @@ def image(shape: Shape) -> tuple[int, int, int]:
 
 
 def make_module(network: str | Factory, shape: Shape, outputs: int) -> nn.Module:
-    """A new network, from the zoo or from a factory of the user's own."""
+    """Return a new network, from the zoo or from the user's own factory."""
     if callable(network):
         return network(shape, outputs)
     if network not in ZOO:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 from ballotine.progress import Advance, Progress
-from ballotine.students import LabelStudents, learns_all_labels, losses_in, tells_epochs
+from ballotine.students import LabelStudents, learns_all_labels, losses_in, reports_epochs
 from ballotine.types import IntArray
 
 if TYPE_CHECKING:  # a run without networks needs no torch
@@ -30,7 +30,7 @@ def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]
         learner: the student before its training.
         labels: what it will learn, shape (rows,) or (rows, labels).
     """
-    if not tells_epochs(learner):
+    if not reports_epochs(learner):
         with progress.stage(NAME, 1) as advance:
             yield learner
             advance(1)
@@ -48,7 +48,7 @@ def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]
 def unwatched(model: Any) -> Any:
     """The trained model without its listener."""
     for each in model.models if isinstance(model, LabelStudents) else [model]:
-        if each is not None and tells_epochs(each):
+        if each is not None and reports_epochs(each):
             each.set_params(on_epoch=None)
     return model
 

@@ -5,7 +5,7 @@ from ballotine.students.fitting import (
     TrainingInterrupted,
     fit_student,
     is_semi_supervised,
-    tells_epochs,
+    reports_epochs,
 )
 from ballotine.students.multilabel import (
     LabelStudents,
@@ -36,7 +36,7 @@ __all__ = [
     "label_score",
     "learns_all_labels",
     "losses_in",
-    "tells_epochs",
+    "reports_epochs",
     "trainings",
     "unanswered",
 ]

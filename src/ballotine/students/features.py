@@ -1,4 +1,4 @@
-"""A fitted model that sees rows through features, and takes rows as they are."""
+"""A fitted model that computes features of raw rows before it predicts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ballotine.types import FloatArray, Labels, Matrix
 
 
 class FeaturedModel(BaseEstimator):  # type: ignore[misc]
-    """What a released student is made of when it learnt from features of public rows.
+    """The model of a student that learnt from features of public rows.
 
     Parameters:
         features: a fitted transformer.
-        model: what was fitted on transformed rows.
+        model: a model fitted on transformed rows.
     """
 
     def __init__(self, features: Any = None, model: Any = None) -> None:
@@ -24,15 +24,15 @@ class FeaturedModel(BaseEstimator):  # type: ignore[misc]
 
     @property
     def classes_(self) -> Labels:
-        """Of the model."""
+        """The classes of the model."""
         return np.asarray(self.model.classes_)
 
     def predict(self, X: Matrix) -> Labels:
-        """What the model says about rows as they are."""
+        """Predict from raw rows."""
         found: Labels = self.model.predict(self.features.transform(X))
         return found
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The model's probabilities."""
+        """Return the model's probabilities for raw rows."""
         found: FloatArray = self.model.predict_proba(self.features.transform(X))
         return found

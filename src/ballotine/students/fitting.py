@@ -1,7 +1,7 @@
-"""A student learns from released answers and public rows alone.
+"""Fitting a student on released answers and public rows only.
 
-Nothing here can reach private data: its inputs are public rows and public answers, so
-whatever the student becomes is post-processing and costs no privacy.
+No private data reaches this code: a student is post-processing of released answers, and costs no
+privacy.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ from ballotine.models import seeded_clone
 from ballotine.types import IntArray, Labels, Matrix
 
 UNLABELLED = -1
-"""What scikit-learn's semi-supervised estimators call a row without a label."""
+"""Marks a row without a label, as in scikit-learn's semi-supervised estimators."""
+MORE_ANSWERS = "ask more queries, lower the threshold, or increase the budget"
+"""What to do when there are too few answers, for messages."""
+NO_LABEL_VARIES = "no label has been answered both present and absent, which a student needs"
 
 
 class TrainingInterrupted(UserWarning):
-    """Somebody stopped a student's training; it goes on with the best weights so far."""
+    """A student's training was interrupted; the best weights so far are kept."""
 
 
 SEMI_SUPERVISED = (LabelPropagation, LabelSpreading, SelfTrainingClassifier)
 
 
 def is_semi_supervised(estimator: Any) -> bool:
-    """Whether the estimator also learns from rows without a label."""
+    """Return whether the estimator also learns from rows without a label."""
     if isinstance(estimator, Pipeline):
         return is_semi_supervised(estimator.steps[-1][1])
     return isinstance(estimator, SEMI_SUPERVISED) or bool(
@@ -37,8 +40,8 @@ def is_semi_supervised(estimator: Any) -> bool:
     )
 
 
-def tells_epochs(estimator: Any) -> bool:
-    """Whether the estimator's training can be watched: that of networks."""
+def reports_epochs(estimator: Any) -> bool:
+    """Return whether the estimator reports its epochs, as networks do."""
     return "on_epoch" in estimator.get_params(deep=False)
 
 
@@ -49,20 +52,20 @@ def fit_student(estimator: Any, X: Matrix, labels: IntArray, seed: int | None = 
         estimator: any scikit-learn classifier.
         X: public rows.
         labels: a class number per row; negative where there is no answer.
-        seed: makes the student repeatable; it protects nothing.
+        seed: makes the student reproducible; it does not affect privacy.
     """
     answered = labels >= 0
     found = np.unique(labels[answered])
     if len(found) < 2:
         raise DataError(
-            f"the released answers name {len(found)} class(es) and a student needs at least two; "
-            "ask more queries, lower the threshold, or give the budget more room"
+            f"the released answers name {len(found)} class(es), and a student needs at least two; "
+            f"{MORE_ANSWERS}"
         )
     return fit_answered(estimator, X, labels, seed if seed is not None else 0)
 
 
 def fit_answered(estimator: Any, X: Matrix, labels: IntArray, seed: int) -> Any:
-    """Fit a clone, whatever the answers are."""
+    """Fit a clone without checking the answers."""
     answered = labels >= 0
     if is_semi_supervised(estimator):
         return fit_clone(estimator, X, np.where(answered, labels, UNLABELLED), seed)
@@ -70,7 +73,7 @@ def fit_answered(estimator: Any, X: Matrix, labels: IntArray, seed: int) -> Any:
 
 
 def fit_clone(estimator: Any, X: Matrix, y: Labels, seed: int) -> Any:
-    """Fit a clone, silencing all of its warnings but that of an interruption."""
+    """Fit a clone; of its warnings, only that of an interruption is shown."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", TrainingInterrupted)

@@ -1,4 +1,4 @@
-"""Self-training for run files: scikit-learn's, with a model to begin with."""
+"""Self-training for run files: scikit-learn's, with a default base estimator."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ballotine.types import FloatArray, IntArray, Matrix
 
 
 class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that takes its own sure predictions on unanswered rows as answers.
+    """A classifier that treats its confident predictions on unanswered rows as answers.
 
-    scikit-learn's `SelfTrainingClassifier` wants another estimator, which a run file cannot
-    give, and does not fit when every row has an answer.
+    scikit-learn's `SelfTrainingClassifier` needs a base estimator, which a run file cannot
+    give, and cannot be fitted when every row has an answer.
 
     Parameters:
-        estimator: what learns; it must give probabilities. None: logistic regression.
-        threshold: how probable a prediction must be to be believed.
-        rounds: how often predictions are made and learnt from.
+        estimator: the base estimator, with probabilities; None is logistic regression.
+        threshold: the probability from which a prediction counts as confident.
+        rounds: the largest number of rounds of predicting and refitting.
     """
 
     learns_from_unlabelled = True
@@ -32,7 +32,7 @@ class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.rounds = rounds
 
     def fit(self, X: Matrix, y: IntArray) -> Self:
-        """Learn from rows with a class number and from rows with -1, which have none."""
+        """Learn from rows with a class number, and from rows without one (-1)."""
         X, y = validate_data(self, X, y)
         base = LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
         if (y == -1).any():
@@ -44,13 +44,13 @@ class SelfTraining(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Matrix) -> IntArray:
-        """The class of each row."""
+        """Return the class of each row."""
         check_is_fitted(self)
         predicted: IntArray = self.model_.predict(validate_data(self, X, reset=False))
         return predicted
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """Probabilities, a column per class."""
+        """Return probabilities, one column per class."""
         check_is_fitted(self)
         shares: FloatArray = self.model_.predict_proba(validate_data(self, X, reset=False))
         return shares

@@ -1,8 +1,8 @@
-"""The default student: labels spread to their neighbours, then neighbours decide.
+"""The default student: labels spread to neighbouring rows, then nearest neighbours classify.
 
-scikit-learn's label spreading on a neighbour graph has no answer for rows that no label
-reaches (it divides zero by zero and then says "class 0"). Here such rows are left out,
-and the rows that were reached vote on new ones.
+scikit-learn's label spreading on a neighbour graph cannot handle rows that no label
+reaches (it divides zero by zero and then predicts class 0). Here such rows are left out,
+and the rows that were reached classify new ones.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ballotine.types import FloatArray, IntArray, Matrix
 
-MOST_STEPS = 300
+MAX_STEPS = 300
 
 
 class SpreadingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Label spreading on a neighbour graph, then nearest neighbours. Needs no scale.
+    """Label spreading on a neighbour graph, then nearest neighbours.
 
     Parameters:
-        n_neighbors: neighbours of a row in the graph.
-        alpha: how much a row listens to its neighbours instead of its own label.
-        n_voters: reached rows that vote on a new one.
+        n_neighbors: number of neighbours of a row in the graph.
+        alpha: the weight of a row's neighbours against its own label.
+        n_voters: number of reached rows that classify a new one.
     """
 
     learns_from_unlabelled = True
@@ -37,13 +37,13 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_voters = n_voters
 
     def fit(self, X: Matrix, y: IntArray) -> Self:
-        """Learn from rows with a class number and from rows with -1, which have none."""
+        """Learn from rows with a class number, and from rows without one (-1)."""
         X, y = validate_data(self, X, y)
         graph = LabelSpreading(
             kernel="knn",
             n_neighbors=min(self.n_neighbors, len(X)),
             alpha=self.alpha,
-            max_iter=MOST_STEPS,
+            max_iter=MAX_STEPS,
         ).fit(X, y)
         reached = graph.label_distributions_.sum(axis=1) > 0
         self.voters_ = KNeighborsClassifier(min(self.n_voters, int(reached.sum())))
@@ -52,13 +52,13 @@ class SpreadingClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: Matrix) -> IntArray:
-        """The class most of the nearest reached rows have."""
+        """Return the most frequent class of the nearest reached rows."""
         check_is_fitted(self)
         predicted: IntArray = self.voters_.predict(validate_data(self, X, reset=False))
         return predicted
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The shares of the nearest reached rows' classes."""
+        """Return the share of each class among the nearest reached rows."""
         check_is_fitted(self)
         shares = self.voters_.predict_proba(validate_data(self, X, reset=False))
         return np.asarray(shares, dtype=np.float64)

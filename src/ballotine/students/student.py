@@ -1,4 +1,4 @@
-"""The released model: a fitted classifier that answers with the classes' names."""
+"""The released model: a fitted classifier that predicts class names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ OWN = (
     "ballotine.students.multilabel.LabelStudents",
     "ballotine.students.multilabel.MultiLabelStudent",
 )
-"""Types of ours that a student's file may hold beside this one."""
+"""Further types of Ballotine that a student's file may contain."""
 
 
 class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A fitted student: a model over class numbers, and what the numbers stand for."""
+    """A fitted student: a model that predicts class numbers, and the classes."""
 
     def __init__(self, model: Any = None, classes: Any = None) -> None:
         self.model = model
@@ -33,24 +33,24 @@ class Student(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes)
 
     def predict(self, X: Matrix) -> Labels:
-        """The class of each row."""
+        """Return the class of each row."""
         named: Labels = self.classes_[self.model.predict(X)]
         return named
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """One column per class; a class that was never answered has probability 0."""
+        """Return one column per class; a class that was never answered has probability 0."""
         result = np.zeros((len(X), len(self.classes_)))
         result[:, self.model.classes_] = self.model.predict_proba(X)
         return result
 
     def save(self, path: Path) -> None:
-        """Write the student as data that runs no code when loaded."""
+        """Write the student to a file that runs no code when loaded."""
         save_model(path, self)
 
     @classmethod
     def load(cls, path: str | Path, trusted: Collection[str] = ()) -> Student:
-        """Read a student that ``save`` wrote; ``trusted`` names types of your own."""
+        """Read a student that ``save`` wrote; ``trusted`` names your own types."""
         student = load_model(Path(path), {*OWN, *trusted})
         if not isinstance(student, cls):
-            raise RunFolderError(f"{path} holds a model, but not a Ballotine student")
+            raise RunFolderError(f"{path} contains a model that is not a Ballotine student")
         return student

@@ -1,6 +1,6 @@
-"""How a student's networks were trained: losses by epoch, whether to the end, what they forgot.
+"""How a student's networks were trained: losses per epoch, interruption, removed answers.
 
-All of it follows from public rows and released answers, so it is public itself.
+All of it follows from public rows and released answers, so it is public.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from ballotine.students.student import Student
 from ballotine.types import IntArray
 
 STAGE = "stage"
-"""The series that numbers the stages of a training with several."""
+"""The series of stage numbers, for trainings with several stages."""
 COUNTED = frozenset({STAGE, "agreement_1", "agreement_2", "disagreed", "suspected", "sure"})
-"""Series that are no losses: shares of rows, and numbers of them."""
+"""Series that are not losses but shares or numbers of rows."""
 
 
 @dataclass(frozen=True)
 class Trained:
-    """The training of one network, or of peers that learnt together.
+    """The training of one network, or of two peers.
 
     Attributes:
-        label: the one it learnt, where each label has a model of its own.
-        curves: numbers by name, one per epoch: losses, and what the method counts.
-        interrupted: whether somebody ended it early; the best weights so far were kept.
-        removed: rows whose answers it forgot because they looked wrong; None for a method
-            that trusts all answers.
+        label: the label it learnt, if each label has its own model.
+        curves: series by name, one number per epoch: losses and counts.
+        interrupted: whether it was ended early, keeping the best weights so far.
+        removed: rows whose answers were removed as probably wrong; None if the method
+            removes none.
     """
 
     label: str | None
@@ -39,17 +39,17 @@ class Trained:
 
     @property
     def epochs(self) -> int:
-        """How many were finished."""
+        """The number of finished epochs."""
         return max(map(len, self.curves.values()), default=0)
 
 
 def losses_in(numbers: Iterable[str]) -> list[str]:
-    """The names of losses among those of all numbers of an epoch."""
+    """Return which of these series are losses."""
     return [name for name in numbers if name not in COUNTED]
 
 
 def trainings(student: Student) -> tuple[Trained, ...]:
-    """What a student's networks tell of their training; nothing for models of other kinds."""
+    """Return how a student's networks were trained; empty for other models."""
     model = student.model
     if isinstance(model, FeaturedModel):
         model = model.model

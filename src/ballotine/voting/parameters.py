@@ -80,7 +80,7 @@ def declared(kind: type[Any]) -> dict[str, Declared]:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedParameter:
     """One parameter of several mechanisms: a single option, a single key of run files.
 
     Attributes:
@@ -104,7 +104,9 @@ class Shared:
         return "; ".join([told[0], *(text[0].lower() + text[1:] for text in told[1:])]) + "."
 
 
-def shared(kinds: Mapping[str, type[Any]], without: Iterable[str] = ()) -> dict[str, Shared]:
+def shared(
+    kinds: Mapping[str, type[Any]], without: Iterable[str] = ()
+) -> dict[str, SharedParameter]:
     """The parameters of several mechanisms together, by name.
 
     Args:
@@ -120,13 +122,13 @@ def shared(kinds: Mapping[str, type[Any]], without: Iterable[str] = ()) -> dict[
     return {name: _together(name, users) for name, users in found.items()}
 
 
-def _together(name: str, users: Mapping[str, Declared]) -> Shared:
+def _together(name: str, users: Mapping[str, Declared]) -> SharedParameter:
     helps: dict[str, tuple[str, ...]] = {}
     for mechanism, one in users.items():
         helps[one.parameter.help] = (*helps.get(one.parameter.help, ()), mechanism)
     types = {one.type for one in users.values()}
     bounds = [one.parameter.above for one in users.values()]
-    return Shared(
+    return SharedParameter(
         name,
         next(iter(users.values())).option,
         types.pop() if len(types) == 1 else float if types <= {int, float} else str,

@@ -143,7 +143,7 @@ def test_ctrl_c_keeps_the_last_full_epoch(stage: str, tmp_path: Path) -> None:
 
 
 class Tired(nn.Linear):
-    """Presses Ctrl-C in the middle of training, after so many looks."""
+    """Presses Ctrl-C in the middle of training, after this many looks."""
 
     left = 0
 

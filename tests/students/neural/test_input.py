@@ -56,7 +56,7 @@ def test_an_epoch_takes_all_of_the_larger_pool_and_repeats_the_smaller(
         assert torch.equal(batch.labelled.flatten(), batch.places.float())
         assert len(batch.labelled) == len(batch.unlabelled) <= size + 1
         assert len(batch.places) > 1 or length == 1
-    alone = list(draw(pools, size, torch.Generator().manual_seed(seed), both=False))
+    alone = list(draw(pools, size, torch.Generator().manual_seed(seed), unlabelled=False))
     assert sum(len(batch.places) for batch in alone) == answered
     assert all(len(batch.unlabelled) == 0 for batch in alone)
 
@@ -177,7 +177,7 @@ def test_several_labels_some_without_an_answer(kind: type[NeuralStudent]) -> Non
 def test_several_labels_that_cannot_be_learnt() -> None:
     with pytest.raises(DataError, match="one class per row"):
         student(SemiSupervisedGAN).fit(DATA.X, TRUTH)
-    with pytest.raises(DataError, match="both ways"):
+    with pytest.raises(DataError, match="both present and absent"):
         student(MixMatch).fit(DATA.X, TRUTH[:, 2:])
     with pytest.raises(DataError, match="0 or 1"):
         student(MixMatch).fit(DATA.X, TRUTH + 1)

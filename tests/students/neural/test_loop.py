@@ -43,14 +43,14 @@ class Recorder:
 
 
 def test_losses_are_told_and_kept() -> None:
-    told = Recorder()
-    model = student(PatePlus, epochs=3, on_epoch=told).fit(DATA.X, DATA.answers, DATA.others)
-    assert [epoch.number for epoch in told.heard] == [1, 2, 3]
-    assert {epoch.of for epoch in told.heard} == {3}
+    recorder = Recorder()
+    model = student(PatePlus, epochs=3, on_epoch=recorder).fit(DATA.X, DATA.answers, DATA.others)
+    assert [epoch.number for epoch in recorder.heard] == [1, 2, 3]
+    assert {epoch.of for epoch in recorder.heard} == {3}
     for name, numbers in model.history_.items():
-        assert numbers == [epoch.losses[name] for epoch in told.heard]
+        assert numbers == [epoch.losses[name] for epoch in recorder.heard]
     assert {"labelled", "unlabelled", "generator", "disagreed"} <= set(model.history_)
-    for epoch in told.heard:
+    for epoch in recorder.heard:
         assert len(epoch.rows["disagreed"]) == epoch.losses["disagreed"]
         assert set(epoch.rows["suspected"]) <= set(epoch.rows["disagreed"])
 

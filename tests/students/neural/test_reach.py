@@ -98,7 +98,7 @@ def test_nothing_private_is_reachable_from_a_fitted_student(kind: type[NeuralStu
 
 def test_the_roads_to_students_take_arrays_only() -> None:
     tallies = Tallies(np.ones((len(DATA.X), 10)))
-    for road in (fit_student, fit_label_students):
-        assert list(inspect.signature(road).parameters) == ["estimator", "X", "labels", "seed"]
+    for fit in (fit_student, fit_label_students):
+        assert list(inspect.signature(fit).parameters) == ["estimator", "X", "labels", "seed"]
         with pytest.raises((TypeError, ValueError, AttributeError)):
-            road(Supervised(), DATA.X, tallies)
+            fit(Supervised(), DATA.X, tallies)

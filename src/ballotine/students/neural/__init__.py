@@ -1,6 +1,6 @@
-"""Neural students: networks that learn from few answers, some wrong, and from rows without."""
+"""Neural students: they learn from few, partly wrong answers and from unanswered rows."""
 
-import ballotine.neural.installed  # noqa: F401 - first: it says what to install
+import ballotine.neural.installed  # noqa: F401 - must be first: reports what to install
 from ballotine.students.neural.base import NeuralStudent
 from ballotine.students.neural.fixmatch import FixMatch
 from ballotine.students.neural.gan import SemiSupervisedGAN

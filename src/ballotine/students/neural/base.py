@@ -17,34 +17,35 @@ from ballotine.neural.base import NeuralClassifier
 from ballotine.neural.predicting import check_network, probabilities
 from ballotine.neural.training import Schedule, seeded
 from ballotine.neural.zoo import Shape
+from ballotine.students.fitting import MORE_ANSWERS, NO_LABEL_VARIES
 from ballotine.students.neural.checkpoint import TrainingCheckpoint, checked_path, training_name
 from ballotine.students.neural.learner import Learner, LearnerSetting
 from ballotine.students.neural.loop import OnEpoch, Outcome, run
 from ballotine.students.neural.pools import make_pools, read_answers
 from ballotine.types import FloatArray, IntArray, Labels, Matrix
 
-UNIMPORTANT = {"on_epoch", "checkpoint", "device", "random_state"}
-"""Parameters that do not name a training; of the last, the seed that was drawn counts."""
+NOT_IDENTIFYING = {"on_epoch", "checkpoint", "device", "random_state"}
+"""Parameters that do not identify a training; the seed drawn from the last one does."""
 
 
 class NeuralStudent(NeuralClassifier):
     """The parameters that all neural students share, and how they fit and predict.
 
     ``fit`` takes rows with answers and rows without: those whose ``y`` is −1, and those of
-    ``X_unlabelled``. Without any, the answered rows serve as such too. An epoch is one pass
-    over the larger of the two pools; the smaller one is repeated.
+    ``X_unlabelled``. If there are none, the answered rows are used as both. An epoch is one
+    pass over the larger of the two pools; the smaller one is repeated.
 
     Parameters:
-        batch: answers per step, and as many rows without one.
-        decay: how the learning rate, Adam's, falls to zero over the epochs: "cosine",
+        batch: answered rows per step, and as many unanswered ones.
+        decay: how Adam's learning rate decreases to zero over the epochs: "cosine",
             "linear", or "none".
         label_smoothing: the share of each answer that is spread over all classes.
-        ema: predict with averaged weights that keep this share of themselves at each step;
-            0 predicts with the last ones.
-        on_epoch: called after each epoch with an `Epoch`; it is not saved with the student.
-        checkpoint: a file for the progress of the training, which resumes from there when it
-            is started again after its process ended. It needs a seed, is removed when
-            training is finished, and is not saved with the student.
+        ema: the decay of an exponential moving average of the weights, used to predict;
+            0 predicts with the last weights.
+        on_epoch: called after each epoch with an `Epoch`; not saved with the student.
+        checkpoint: a file for the progress of the training, from which it resumes if its
+            process ended. It needs a seed, is removed when training has finished, and is
+            not saved with the student.
         shared: the parameters of `ballotine.neural.NeuralClassifier`.
     """
 
@@ -87,7 +88,7 @@ class NeuralStudent(NeuralClassifier):
         extra = self._extra(X_unlabelled)
         if answers.multilabel and not self.several_labels:
             raise DataError(
-                f"{type(self).__name__} learns one class per row; for several labels take "
+                f"{type(self).__name__} learns one class per row; for several labels use "
                 "Supervised, MixMatch, VAT or FixMatch"
             )
         self._remember_targets(answers)
@@ -111,7 +112,7 @@ class NeuralStudent(NeuralClassifier):
                 setting = replace(setting, checkpoint=checkpoint)
             outcome = self._learn(setting)
         self._keep(outcome.state)
-        self.networks()  # a prediction must not change the student, so they are built here
+        self.networks()  # built here, because a prediction must not change the student
         self.history_ = outcome.history
         self.interrupted_ = outcome.interrupted
         if setting.checkpoint is not None and not outcome.interrupted:
@@ -119,7 +120,7 @@ class NeuralStudent(NeuralClassifier):
         return self
 
     def networks(self) -> nn.ModuleList:
-        """The trained networks whose mean probabilities are the student's."""
+        """Return the trained networks; the student averages their probabilities."""
         trained = self._trained()
         assert isinstance(trained, nn.ModuleList)
         return trained
@@ -135,7 +136,7 @@ class NeuralStudent(NeuralClassifier):
         return np.where(np.isnan(self.constants_), result, self.constants_)
 
     def _learner(self, setting: LearnerSetting) -> Learner:
-        """The training method."""
+        """Return the training method."""
         raise NotImplementedError
 
     def _learn(self, setting: LearnerSetting) -> Outcome:
@@ -143,7 +144,7 @@ class NeuralStudent(NeuralClassifier):
 
     def _training_name(self, seed: int, setting: LearnerSetting, net: nn.Module) -> bytes:
         given = self.get_params(deep=False)
-        counting = {name: given[name] for name in given if name not in UNIMPORTANT}
+        counting = {name: given[name] for name in given if name not in NOT_IDENTIFYING}
         return training_name(type(self), counting, seed, setting.pools, net)
 
     def _schedule(self) -> Schedule:
@@ -166,13 +167,13 @@ class NeuralStudent(NeuralClassifier):
         extra: Matrix = check_array(X_unlabelled, dtype=np.float32, input_name="X_unlabelled")
         if extra.shape[1] != self.n_features_in_:
             raise DataError(
-                f"rows without an answer have {extra.shape[1]} features, answered ones "
+                f"unanswered rows have {extra.shape[1]} features, answered ones "
                 f"{self.n_features_in_}; images must have the same size and channels in both"
             )
         return extra
 
     def _checked_net(self, rows: torch.Tensor) -> nn.Module:
-        """A network like those that will learn."""
+        """Return a network like those that will be trained, after checking it."""
         with torch.random.fork_rng():
             net = self._make_net()
             check_network(net, rows, self.n_outputs_)
@@ -180,13 +181,10 @@ class NeuralStudent(NeuralClassifier):
 
 
 def _constants(codes: IntArray, outputs: int) -> FloatArray:
-    """What a label is taken to be when its answers leave nothing to learn; NaN otherwise."""
+    """Return the value of each label whose answers are all equal; NaN for the others."""
     if codes.ndim == 1:
         return np.full(outputs, np.nan)
     present, absent = (codes == 1).any(axis=0), (codes == 0).any(axis=0)
     if not np.any(present & absent):
-        raise DataError(
-            "no label was answered both ways, and a student needs that of at least one; "
-            "ask more queries, lower the threshold, or give the budget more room"
-        )
+        raise DataError(f"{NO_LABEL_VARIES}; {MORE_ANSWERS}")
     return np.where(present & absent, np.nan, np.where(present, 1.0, 0.0))

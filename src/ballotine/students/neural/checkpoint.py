@@ -1,6 +1,7 @@
-"""Progress of a training on disk, so that it resumes after its process ended.
+"""Progress of a training on disk, so that it can resume after its process ended.
 
-The file starts with a digest of everything the training depends on: same digest, same student.
+The file starts with a digest of everything the training depends on: equal digests mean equal
+students.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ UNREADABLE = (pickle.UnpicklingError, RuntimeError, ValueError, KeyError, EOFErr
 PLAIN = (str, bytes, bool, int, float, complex, type(None))
 
 Record = dict[str, Any]
-"""Numbers, names and tensors, in lists and dicts; nothing that executes when it is read."""
+"""Numbers, strings and tensors in lists and dicts; reading it runs no code."""
 
 
 def checked_path(path: Any, random_state: Any) -> Path | None:
-    """The path of the checkpoint, if one was asked for and can be used.
+    """Check the path of the checkpoint; None if there is none.
 
     Args:
-        path: as the user gave it.
+        path: as given by the user.
         random_state: of the student.
     """
     if path is None:
@@ -47,8 +48,8 @@ def checked_path(path: Any, random_state: Any) -> Path | None:
         raise ParameterError(f"checkpoint is the path of a file, got {path!r}")
     if random_state is None or random_state is np.random:
         raise ParameterError(
-            "a checkpoint needs a seed, because without one no later training is the same; "
-            "give random_state a number"
+            "a checkpoint needs a seed, because a training without one cannot be repeated; "
+            "set random_state to a number"
         )
     return Path(path)
 
@@ -56,11 +57,11 @@ def checked_path(path: Any, random_state: Any) -> Path | None:
 class TrainingCheckpoint:
     """A file with the progress of each stage of a training.
 
-    It begins with the training's name and a checksum; tensors and numbers follow.
+    It begins with the training's digest and a checksum; tensors and numbers follow.
 
     Args:
         path: the file; only its owner can read it.
-        name: a digest that names the training; a file of another is refused.
+        name: the digest of the training; the file of another training is refused.
     """
 
     def __init__(self, path: Path, name: bytes) -> None:
@@ -76,11 +77,11 @@ class TrainingCheckpoint:
         self._written = time.monotonic()
 
     def of(self, stage: str) -> Record | None:
-        """The saved progress of a stage; None before its first epoch."""
+        """Return the saved progress of a stage; None before its first epoch."""
         return self._stages.get(stage)
 
     def keep(self, stage: str, record: Record) -> None:
-        """Save the progress of a stage; on disk if the last write is long enough ago."""
+        """Save the progress of a stage; write it to disk if the last write is long enough ago."""
         self._stages = {**self._stages, stage: record}
         self._pending = True
         if time.monotonic() - self._written >= INTERVAL:
@@ -114,7 +115,7 @@ class TrainingCheckpoint:
             raise RunFolderError(
                 f"{self._path} belongs to another training: another kind of student, other "
                 "parameters, another seed or other rows; give another path as checkpoint, or "
-                "remove the file to start again"
+                "remove the file to start over"
             )
         try:
             stages: dict[str, Record] = torch.load(
@@ -127,21 +128,21 @@ class TrainingCheckpoint:
     def _damaged(self) -> RunFolderError:
         return RunFolderError(
             f"{self._path} is not a student's checkpoint, or it is damaged; remove it to start "
-            "again, or give another path"
+            "over, or give another path"
         )
 
 
 def training_name(
     kind: type, parameters: dict[str, Any], seed: int, pools: Pools, net: nn.Module
 ) -> bytes:
-    """The digest of a training.
+    """Return the digest of a training.
 
     Args:
-        kind: of student.
-        parameters: those that change what is learnt.
+        kind: the class of the student.
+        parameters: those that affect what is learnt.
         seed: determines all random numbers.
         pools: the rows and answers.
-        net: one of its networks: a factory's name does not say what it makes.
+        net: one of its networks, because the name of a factory does not identify its result.
     """
     found = hashlib.sha256()
     weights = [(name, tuple(value.shape)) for name, value in net.state_dict().items()]
@@ -151,9 +152,9 @@ def training_name(
 
 
 def described(value: Any) -> str:
-    """A text that is the same in every process for equal values, and differs for others.
+    """Return a text that is equal for equal values in every process, and differs for others.
 
-    Functions and classes are identified by name: a change inside one goes unnoticed.
+    Functions and classes are identified by name: a change to their code is not detected.
     """
     if isinstance(value, np.generic):
         value = value.item()

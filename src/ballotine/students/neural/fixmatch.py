@@ -1,4 +1,4 @@
-"""Pseudo-labels that must hold under strong changes, after FixMatch (Sohn et al. 2020)."""
+"""FixMatch (Sohn et al. 2020): confident predictions as labels of strongly augmented rows."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ballotine.students.neural.pools import Batch
 def pseudo_labels(
     logits: torch.Tensor, threshold: float, multilabel: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """What the network is sure of: labels, and 1 where they count.
+    """Return predicted labels, and 1 where the prediction is confident, else 0.
 
     Args:
-        logits: for weakly changed rows.
-        threshold: the probability from which on it is sure.
-        multilabel: whether labels stand each on its own; each then counts on its own.
+        logits: for weakly augmented rows.
+        threshold: the probability from which a prediction is confident.
+        multilabel: whether there are several labels, which then count separately.
     """
     found = chances(logits.detach(), multilabel)
     if multilabel:
@@ -36,16 +36,16 @@ def pseudo_labels(
 
 
 class FixMatchLearner(Learner):
-    """What is sure of a weakly changed row is learnt from the strongly changed one."""
+    """Learns confident predictions for weakly augmented rows from strongly augmented ones."""
 
     def __init__(self, setting: LearnerSetting, student: FixMatch, strong: Augment | None) -> None:
         super().__init__(setting, [setting.make_net()])
         self._net, self._student, self._strong = self.nets[0], student, strong
 
     def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
-        """One step down the loss on answers and on sure pseudo-labels."""
+        """Take one step on the loss for answers and confident pseudo-labels."""
         setting, student, answered = self.setting, self._student, len(batch.places)
-        weak = setting.changed(batch.inputs)
+        weak = setting.augmented(batch.inputs)
         others = batch.unlabelled
         strong = others if self._strong is None else self._strong(others, setting.generator)
         logits, strong_logits = self._logits(weak, strong, answered)
@@ -68,7 +68,7 @@ class FixMatchLearner(Learner):
     def _logits(
         self, weak: torch.Tensor, strong: torch.Tensor, answered: int
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        if batch_norms(self._net):  # in one pass, so that all share their statistics
+        if batch_norms(self._net):  # one pass, so that all rows share their statistics
             together = self._net(torch.cat((weak, strong)))
             return together[: len(weak)], together[len(weak) :]
         with torch.no_grad():
@@ -78,14 +78,14 @@ class FixMatchLearner(Learner):
 
 
 class FixMatch(NeuralStudent):
-    """Sure predictions on weakly changed rows are labels for strongly changed ones.
+    """Confident predictions for weakly augmented rows label strongly augmented ones.
 
     Parameters:
-        threshold: the probability from which on a prediction is sure.
-        unlabelled_weight: of the loss on pseudo-labels.
+        threshold: the probability from which a prediction is confident.
+        unlabelled_weight: weight of the loss on pseudo-labels.
         strong: "auto", a callable (rows, generator) → rows, or None. "auto" is `StrongChange`
             for images and `SwapFeatures` for tables.
-        shared: the parameters of `NeuralStudent`; ``augment`` is the weak change, and "auto"
+        shared: the parameters of `NeuralStudent`; ``augment`` is the weak one, and "auto"
             is `RotateShift` for images and `SwapFeatures` for tables.
     """
 
@@ -110,7 +110,9 @@ class FixMatch(NeuralStudent):
 
     def _learner(self, setting: LearnerSetting) -> Learner:
         if not 0.5 <= self.threshold < 1.0:
-            raise ParameterError(f"the threshold is a probability from 0.5, got {self.threshold}")
+            raise ParameterError(
+                f"the threshold must be at least 0.5 and below 1, got {self.threshold}"
+            )
         if not self.unlabelled_weight >= 0:
             raise ParameterError("unlabelled_weight must not be negative")
         return FixMatchLearner(setting, self, self._augment(self.strong, STRONG))

@@ -1,4 +1,4 @@
-"""The student of PATE: a discriminator that also classifies (Salimans et al. 2016)."""
+"""PATE's student: a GAN whose discriminator also classifies (Salimans et al. 2016)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ballotine.students.neural.pools import Batch
 from ballotine.students.neural.teaching import Alone, Teaching
 
 BETAS = (0.5, 0.999)
-"""Adam's, as usual for networks that play against each other."""
+"""Adam's betas, as usual for GANs."""
 
 
 class Generator(nn.Module):
-    """Three dense layers from noise to made-up rows within the range of the public ones.
+    """Three dense layers from noise to generated rows within the range of the public ones.
 
     Parameters:
-        rows: public rows; the range of each feature is all that is taken from them.
-        noise: numbers that one made-up row is drawn from.
-        width: of the hidden layers.
+        rows: public rows; only the range of each feature is used.
+        noise: dimension of the noise.
+        width: width of the hidden layers.
     """
 
     low: torch.Tensor
@@ -52,22 +52,22 @@ class Generator(nn.Module):
         self.register_buffer("range", high - low)
 
     def forward(self, noise: torch.Tensor) -> torch.Tensor:
-        """One row for each row of noise."""
+        """Return one row for each row of noise."""
         rows: torch.Tensor = self.low + self.range * self.layers(noise)
         return rows.reshape(-1, *self.shape)
 
     def draw(self, count: int, generator: torch.Generator) -> torch.Tensor:
-        """Draw this many made-up rows."""
+        """Generate this many rows."""
         noise = torch.rand((count, self.noise), generator=generator)
         made: torch.Tensor = self(noise.to(self.low.device))
         return made
 
 
 class GanLearner(Learner):
-    """Discriminators and one generator, which matches the mean features of them all.
+    """Discriminators, and one generator that matches the mean features of all of them.
 
-    All take their step from the same pass over the batch: the generator's gradient goes through
-    the discriminators as they were before their step, so that nothing is computed twice.
+    All steps use the same pass over the batch: the generator's gradient goes through the
+    discriminators as they were before their step, so that nothing is computed twice.
     """
 
     def __init__(
@@ -79,7 +79,9 @@ class GanLearner(Learner):
         width: int = 500,
     ) -> None:
         if not weight >= 0 or width < 1:
-            raise ParameterError("unlabelled_weight must not be negative, generator_width not zero")
+            raise ParameterError(
+                "unlabelled_weight must not be negative, and generator_width must be positive"
+            )
         rows = setting.pools.inputs
         self.generator = Generator(rows, width=width).to(rows.device)
         super().__init__(setting, nets, teaching, [self.generator], BETAS)
@@ -87,9 +89,9 @@ class GanLearner(Learner):
         self._weight = weight
 
     def step(self, batch: Batch, epoch: int) -> Losses:
-        """One step of each discriminator and of the generator."""
+        """Take one step of each discriminator and of the generator."""
         answered = len(batch.places)
-        real = self.setting.changed(batch.inputs)
+        real = self.setting.augmented(batch.inputs)
         made = self.generator.draw(len(real) - answered, self.setting.generator)
         looks = [split(real) for split in self._splits]
         others = [self._look(*pair, made) for pair in zip(self.nets, self._splits, strict=True)]
@@ -136,14 +138,14 @@ class GanLearner(Learner):
 
 
 class SemiSupervisedGAN(NeuralStudent):
-    """A network that tells classes apart, and public rows from made-up ones.
+    """A network that distinguishes the classes, and public rows from generated ones.
 
-    Of K + 1 logits the last, "made up", is fixed at 0. The generator matches the mean features
+    Of K + 1 logits the last, "generated", is fixed at 0. The generator matches the mean features
     of the rows without an answer.
 
     Parameters:
-        unlabelled_weight: of the loss on rows without an answer and on made-up ones.
-        generator_width: of the generator's two hidden layers.
+        unlabelled_weight: weight of the loss on unanswered and generated rows.
+        generator_width: width of the generator's two hidden layers.
         shared: the parameters of `NeuralStudent`.
     """
 

@@ -1,4 +1,4 @@
-"""What all training methods share: networks, optimisers, and steps."""
+"""The base of all training methods: networks, optimisers and steps."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ CRITERION = "labelled"
 
 @dataclass(frozen=True)
 class LearnerSetting:
-    """What a training method is given.
+    """The inputs of a training method.
 
     Attributes:
         pools: the rows.
         schedule: how long and how fast it learns.
         generator: draws random numbers.
-        make_net: a new network, on the device.
+        make_net: makes a new network, on the device.
         augment: changes rows at random.
         smoothing: the share of a label that is spread over all classes.
-        ema: how much of its average a weight keeps at each step; 0 averages nothing.
+        ema: decay of the moving average of the weights; 0 for no average.
         multilabel: whether there are several labels per row.
-        checkpoint: where progress is saved.
+        checkpoint: saves the progress.
     """
 
     pools: Pools
@@ -49,8 +49,8 @@ class LearnerSetting:
     multilabel: bool = False
     checkpoint: TrainingCheckpoint | None = None
 
-    def changed(self, rows: torch.Tensor) -> torch.Tensor:
-        """Rows after a random change, or as they are."""
+    def augmented(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return augmented rows, or the same ones if there is no augmentation."""
         return rows if self.augment is None else self.augment(rows, self.generator)
 
 
@@ -58,15 +58,15 @@ class Learner(ABC):
     """A training method: networks that learn step by step.
 
     Args:
-        setting: what it is given.
-        nets: the networks whose mean probabilities are the student's.
-        teaching: how they learn from answers; by default each from all of them.
-        helpers: what learns beside them; each has an optimiser of its own, before theirs.
-        betas: Adam's.
+        setting: the inputs.
+        nets: the networks whose probabilities the student averages.
+        teaching: how they learn from answers; by default from all of them.
+        helpers: further modules to train; their optimisers come first.
+        betas: Adam's betas.
     """
 
-    both = True
-    """Whether rows without an answer are wanted."""
+    uses_unlabelled = True
+    """Whether batches contain unanswered rows."""
 
     def __init__(
         self,
@@ -84,16 +84,16 @@ class Learner(ABC):
 
     @abstractmethod
     def step(self, batch: Batch, epoch: int) -> Losses:
-        """Learn from a batch; epochs count from 0. Reports at least the criterion."""
+        """Learn from a batch and return losses, at least the criterion; epochs count from 0."""
 
     def set_rate(self, rate: float) -> None:
-        """The learning rate from now on."""
+        """Set the learning rate."""
         for optimiser in self.optimisers:
             set_rate(optimiser, rate)
 
 
 def descend(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
-    """One step down a loss."""
+    """Take one optimiser step on a loss."""
     optimiser.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]
     optimiser.step()
@@ -103,11 +103,11 @@ def descend(optimiser: torch.optim.Optimizer, loss: torch.Tensor) -> None:
 def untracked(module: nn.Module, *, dropout: bool = True) -> Iterator[None]:
     """Leave batch norm's running statistics as they are during a forward pass.
 
-    Predictions rest on these statistics; generated and perturbed rows do not belong in them.
+    Predictions use these statistics, which generated and perturbed rows must not affect.
 
     Args:
         module: a network in training mode.
-        dropout: False switches it off, for comparing two passes over the same rows.
+        dropout: False disables it, to compare two passes over the same rows.
     """
     norms = batch_norms(module)
     drops = [m for m in module.modules() if isinstance(m, nn.modules.dropout._DropoutNd)]

@@ -28,9 +28,9 @@ class Epoch:
 
     Attributes:
         number: from 1.
-        of: how many there will be.
-        stage: what is being done, for methods with several stages.
-        losses: mean losses, and other numbers the method counts.
+        of: the total number of epochs.
+        stage: the current stage, for methods with several.
+        losses: mean losses, and other numbers that the method reports.
         rows: notable rows of ``X``, such as those the peers disagreed on.
     """
 
@@ -50,7 +50,7 @@ class Outcome:
 
     Attributes:
         state: the weights to predict with.
-        history: numbers by name, one per epoch.
+        history: series by name, one number per epoch.
         interrupted: whether it was stopped early.
     """
 
@@ -67,8 +67,8 @@ def run(
 ) -> Outcome:
     """Train to the end; when interrupted, keep the best epoch's weights.
 
-    With a checkpoint it resumes after the last saved epoch; ``on_epoch`` receives the earlier
-    epochs again, so that curves are complete.
+    With a checkpoint, training resumes after the last saved epoch; ``on_epoch`` receives the
+    earlier epochs again, so that curves are complete.
 
     The best epoch is the one with the lowest mean loss on the answers. That is a public
     number; private records would be a better criterion, but must not be used.
@@ -76,14 +76,14 @@ def run(
     Args:
         learner: the training method.
         on_epoch: called after each epoch.
-        stage: what to call this training.
+        stage: the name of this stage.
         earlier: the result of an earlier stage, returned if this one finishes no epoch.
     """
     training, setting = _Training(learner, stage, on_epoch), learner.setting
     try:
         training.resume()
         while training.done < setting.schedule.epochs:
-            training.go_on()
+            training.run_epoch()
         training.finish()
     except KeyboardInterrupt:
         done = training.done
@@ -125,7 +125,7 @@ class _Training:
 
     @property
     def done(self) -> int:
-        """Finished epochs."""
+        """The number of finished epochs."""
         return len(self.outcome.history.get(CRITERION, ()))
 
     def resume(self) -> None:
@@ -139,10 +139,10 @@ class _Training:
         self._best, self.outcome = kept["best"], Outcome(kept["state"], kept["history"])
         self._rows = unpacked(kept["rows"], self.done)
         for epoch in range(self.done):
-            self._tell(epoch)
+            self._report(epoch)
 
-    def go_on(self) -> None:
-        """One more epoch."""
+    def run_epoch(self) -> None:
+        """Train for one more epoch."""
         epoch, state, history = self.done, self.outcome.state, self.outcome.history
         numbers, rows = _epoch(self._learner, epoch, self._average)
         _check(numbers, self._learner, epoch)
@@ -152,10 +152,10 @@ class _Training:
         longer = {name: [*history.get(name, ()), value] for name, value in numbers.items()}
         self.outcome = Outcome(state, longer)
         self._keep()
-        self._tell(epoch)
+        self._report(epoch)
 
     def finish(self) -> None:
-        """Take the last weights to predict with."""
+        """Use the last weights to predict."""
         if not self._finished:
             self.outcome.state = self._weights()
             self._finished = True
@@ -165,21 +165,21 @@ class _Training:
         if self._setting.checkpoint is None:
             return
         now = capture(self._learner, self._average, finished=self._finished)
-        told = {
+        progress = {
             "finished": self._finished,
             "best": self._best,
             "state": self.outcome.state,
             "history": self.outcome.history,
             "rows": packed(self._rows),
         }
-        self._setting.checkpoint.keep(self._stage, {**now, **told})
+        self._setting.checkpoint.keep(self._stage, {**now, **progress})
 
-    def _tell(self, epoch: int) -> None:
+    def _report(self, epoch: int) -> None:
         if self._on_epoch is None:
             return
         numbers = {name: values[epoch] for name, values in self.outcome.history.items()}
         epochs = self._setting.schedule.epochs
-        with torch.random.fork_rng():  # a listener must not change what is drawn next
+        with torch.random.fork_rng():  # the callback must not change what is drawn next
             self._on_epoch(Epoch(epoch + 1, epochs, self._stage, numbers, self._rows[epoch]))
 
     def _weights(self) -> State:
@@ -195,7 +195,9 @@ def _epoch(
     learner.set_rate(setting.schedule.rate(epoch))
     totals: dict[str, torch.Tensor] = {}
     seen = 0
-    for batch in draw(setting.pools, setting.schedule.batch, setting.generator, both=learner.both):
+    for batch in draw(
+        setting.pools, setting.schedule.batch, setting.generator, unlabelled=learner.uses_unlabelled
+    ):
         for name, loss in learner.step(batch, epoch).items():
             totals[name] = totals.get(name, 0) + loss.detach() * len(batch.places)
         if average is not None:
@@ -220,13 +222,13 @@ def _check(numbers: dict[str, float], learner: Learner, epoch: int) -> None:
 
 
 def averaged(module: nn.Module, decay: float) -> AveragedModel:
-    """A copy to predict with, steadier than the last step: average ← d·average + (1 − d)·weight.
+    """Return a moving average of the weights: average ← d·average + (1 − d)·weight.
 
-    In the beginning d is smaller, (1 + t)/(10 + t) at step t, so that the average forgets the
-    random start within a few steps.
+    At first d is smaller, (1 + t)/(10 + t) at step t, so that the random initial weights lose
+    their influence within a few steps.
 
     Args:
-        module: what learns.
+        module: the module that is trained.
         decay: the largest d.
     """
 

@@ -1,4 +1,4 @@
-"""Losses of students, each as a formula."""
+"""Loss functions of students."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ballotine.neural.training import MISSING
 def answer_losses(
     logits: torch.Tensor, codes: torch.Tensor, smoothing: float = 0.0
 ) -> torch.Tensor:
-    """One loss per row: cross-entropy; for several labels the mean over the known ones.
+    """Return one cross-entropy per row; for several labels the mean over the known ones.
 
     Args:
         logits: one per class, or per label.
@@ -27,7 +27,7 @@ def answer_losses(
 
 
 def real_loss(logits: torch.Tensor) -> torch.Tensor:
-    """−log(1 − p(generated)) of rows, with K + 1 logits of which the last is fixed at 0.
+    """Return −log(1 − p(generated)), with K + 1 logits of which the last is fixed at 0.
 
     With Z = Σ exp(logits) this is −log(Z / (Z + 1)) (Salimans et al. 2016, section 5).
     """
@@ -36,27 +36,27 @@ def real_loss(logits: torch.Tensor) -> torch.Tensor:
 
 
 def generated_loss(logits: torch.Tensor) -> torch.Tensor:
-    """−log p(generated) of rows: log(Z + 1)."""
+    """Return −log p(generated) = log(Z + 1)."""
     return functional.softplus(torch.logsumexp(logits, dim=1)).mean()
 
 
 def matching_loss(real: torch.Tensor, generated: torch.Tensor) -> torch.Tensor:
-    """The squared distance of mean features; gradients go to the generated ones only."""
+    """Return the squared distance of mean features, with gradients for generated ones only."""
     return (real.detach().mean(dim=0) - generated.mean(dim=0)).square().sum()
 
 
 def chances(logits: torch.Tensor, multilabel: bool) -> torch.Tensor:
-    """Probabilities: of classes that exclude each other, or of labels each on its own."""
+    """Return probabilities of mutually exclusive classes, or of independent labels."""
     return torch.sigmoid(logits) if multilabel else torch.softmax(logits, dim=1)
 
 
 def divergences(logits: torch.Tensor, other: torch.Tensor, multilabel: bool) -> torch.Tensor:
-    """KL(p ‖ q) per row; for several labels the mean over them.
+    """Return KL(p ‖ q) per row; for several labels the mean over them.
 
     Args:
         logits: of p.
         other: logits of q.
-        multilabel: whether labels stand each on its own.
+        multilabel: whether there are several labels.
     """
     if multilabel:
         present = functional.logsigmoid(logits), functional.logsigmoid(other)
@@ -68,7 +68,7 @@ def divergences(logits: torch.Tensor, other: torch.Tensor, multilabel: bool) -> 
 
 
 def sharpened(probabilities: torch.Tensor, temperature: float, multilabel: bool) -> torch.Tensor:
-    """p^(1/T), normalised over classes; for several labels against its complement."""
+    """Return p^(1/T), normalised over classes, or for several labels over p and 1 − p."""
     raised = probabilities ** (1 / temperature)
     if multilabel:
         return raised / (raised + (1 - probabilities) ** (1 / temperature))

@@ -18,11 +18,11 @@ from ballotine.students.neural.pools import Batch
 
 
 def mixed(first: torch.Tensor, second: torch.Tensor, share: torch.Tensor) -> torch.Tensor:
-    """λ·first + (1 − λ)·second, with one λ per row.
+    """Return λ·first + (1 − λ)·second, with one λ per row.
 
     Args:
         first: rows.
-        second: as many rows.
+        second: the same number of rows.
         share: λ of each row.
     """
     shaped = share.reshape(-1, *[1] * (first.ndim - 1)).to(first.dtype)
@@ -30,15 +30,15 @@ def mixed(first: torch.Tensor, second: torch.Tensor, share: torch.Tensor) -> tor
 
 
 def mixing_shares(rows: int, alpha: float, generator: torch.Generator) -> torch.Tensor:
-    """λ = max(B, 1 − B) with B ~ Beta(α, α): the first row of a pair always counts more."""
-    # torch draws Beta variates from its global generator only.
+    """Draw λ = max(B, 1 − B) with B ~ Beta(α, α), so that the first row of a pair dominates."""
+    # torch can draw Beta variates only from its global generator.
     seed = int(torch.randint(2**31, (1,), generator=generator))
     shares = np.random.default_rng(seed).beta(alpha, alpha, rows)
     return torch.from_numpy(np.maximum(shares, 1 - shares))
 
 
 class MixMatchLearner(Learner):
-    """Guesses labels, sharpens them, and mixes all rows with all others."""
+    """Guesses labels, sharpens them, and mixes rows in random pairs."""
 
     def __init__(self, setting: LearnerSetting, student: MixMatch) -> None:
         super().__init__(setting, [setting.make_net()])
@@ -46,14 +46,14 @@ class MixMatchLearner(Learner):
         self._ramp = max(1, round(student.ramp_share * setting.schedule.epochs))
 
     def step(self, batch: Batch, epoch: int) -> Losses:
-        """One step down the loss on mixed rows."""
+        """Take one step on the loss for mixed rows."""
         answered, setting, student = len(batch.places), self.setting, self._student
-        looks = [setting.changed(batch.unlabelled) for _ in range(student.guesses)]
-        guess = self._guess(looks)
-        rows = torch.cat([setting.changed(batch.labelled), *looks])
+        views = [setting.augmented(batch.unlabelled) for _ in range(student.guesses)]
+        guess = self._guess(views)
+        rows = torch.cat([setting.augmented(batch.labelled), *views])
         given, known = self._targets(batch.codes, guess)
-        targets = torch.cat([given, *[guess] * len(looks)])
-        counted = torch.cat([known, *[torch.ones_like(guess)] * len(looks)])
+        targets = torch.cat([given, *[guess] * len(views)])
+        counted = torch.cat([known, *[torch.ones_like(guess)] * len(views)])
         partner = torch.randperm(len(rows), generator=setting.generator).to(rows.device)
         share = mixing_shares(len(rows), student.alpha, setting.generator).to(rows.device)
         logits = self._net(mixed(rows, rows[partner], share))
@@ -67,11 +67,11 @@ class MixMatchLearner(Learner):
         return {"labelled": supervised.detach(), "unlabelled": unlabelled.detach()}
 
     @torch.no_grad()
-    def _guess(self, looks: list[torch.Tensor]) -> torch.Tensor:
+    def _guess(self, views: list[torch.Tensor]) -> torch.Tensor:
         with untracked(self._net):
-            logits = self._net(torch.cat(looks))
+            logits = self._net(torch.cat(views))
         found = chances(logits, self.setting.multilabel)
-        mean = found.reshape(len(looks), -1, found.shape[1]).mean(dim=0)
+        mean = found.reshape(len(views), -1, found.shape[1]).mean(dim=0)
         return sharpened(mean, self._student.temperature, self.setting.multilabel)
 
     def _targets(
@@ -94,17 +94,17 @@ class MixMatchLearner(Learner):
 
 
 class MixMatch(NeuralStudent):
-    """Guessed labels for rows without an answer, sharpened, and all rows mixed in pairs.
+    """Guesses labels of unanswered rows, sharpens them, and mixes all rows in pairs.
 
-    With several labels each is guessed, sharpened and mixed on its own; a label without an
-    answer on either row of a pair is left out.
+    Several labels are guessed, sharpened and mixed separately; a label that is unanswered on
+    either row of a pair is left out.
 
     Parameters:
-        guesses: changed copies of a row that a guess is the mean of.
+        guesses: number of augmented copies of a row whose mean prediction is the guess.
         temperature: of the sharpening; towards 0 a guess becomes one class.
-        alpha: of the Beta distribution that shares are drawn from.
-        unlabelled_weight: of the squared error on guessed labels.
-        ramp_share: of the epochs, over which that weight grows.
+        alpha: parameter of the Beta distribution of mixing shares.
+        unlabelled_weight: weight of the squared error on guessed labels.
+        ramp_share: share of the epochs over which that weight grows.
         shared: the parameters of `NeuralStudent`; ``augment`` "auto" is `RotateShift` for
             images and `SwapFeatures` for tables.
     """
@@ -135,5 +135,7 @@ class MixMatch(NeuralStudent):
         if self.guesses < 1 or not self.temperature > 0 or not self.alpha > 0:
             raise ParameterError("guesses, temperature and alpha must be positive")
         if not self.unlabelled_weight >= 0 or not 0 <= self.ramp_share <= 1:
-            raise ParameterError("unlabelled_weight must not be negative, ramp_share is a share")
+            raise ParameterError(
+                "unlabelled_weight must not be negative, and ramp_share must be from 0 to 1"
+            )
         return MixMatchLearner(setting, self)

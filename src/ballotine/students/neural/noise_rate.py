@@ -1,7 +1,7 @@
-"""How many answers are wrong, from what is public.
+"""Estimates of the share of wrong answers from public numbers.
 
-The tally is private and may not be asked. Public are the mechanism, the number of teachers, how
-many queries were asked and how many answered, and the answers themselves.
+Tallies are private and must not be used. Public are the mechanism, the number of teachers, the
+numbers of queries asked and answered, and the answers themselves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ballotine.agreement import Agreement, agreement, chance_right, root
 from ballotine.errors import DataError, ParameterError
 from ballotine.types import FloatArray, Labels
 
-_LEAST, _MOST = 0.5, 0.999
+_LOWEST, _HIGHEST = 0.5, 0.999
 
 
 def estimate_noise_rate(
@@ -30,7 +30,7 @@ def estimate_noise_rate(
     asked: int | None = None,
     answered: int | None = None,
 ) -> float:
-    """The share of wrong answers under a model of votes that matches the public numbers.
+    """Estimate the share of wrong answers with a model of votes fitted to the public numbers.
 
     On each query a share p of the teachers is right, p follows a Beta distribution, and one
     class gets most of the wrong votes. The distribution has two unknowns. One is fixed by how
@@ -39,15 +39,15 @@ def estimate_noise_rate(
     assumptions must come from public data or experience, never from private records.
 
     Args:
-        teachers: how many vote.
-        classes: how many there are.
+        teachers: number of teachers.
+        classes: number of classes.
         sigma: standard deviation of the noise on each count.
         plurality_accuracy: how often the most frequent vote is assumed to be right.
         teacher_accuracy: how often one teacher is assumed to be right; needed without a check.
         threshold: of the check.
         sigma_threshold: standard deviation of the check's noise.
-        asked: how many queries there were.
-        answered: how many of them got an answer.
+        asked: number of queries asked.
+        answered: number of queries answered.
     """
     if teachers < 1 or classes < 2 or not sigma > 0:
         raise ParameterError("teachers and sigma must be positive, and classes at least 2")
@@ -55,7 +55,7 @@ def estimate_noise_rate(
         raise ParameterError(f"sigma_threshold must be positive, got {sigma_threshold}")
 
     def passed(kinds: Agreement) -> FloatArray:
-        """How often each kind of query occurs and is answered."""
+        """Return how often each kind of query occurs and is answered."""
         if threshold is None or sigma_threshold is None:
             return kinds.weights
         tops = teachers * kinds.votes.max(axis=1)
@@ -67,7 +67,7 @@ def estimate_noise_rate(
         def surplus(accuracy: float) -> float:
             return float(passed(agreement(accuracy, plurality_accuracy, classes)).sum()) - wanted
 
-        teacher_accuracy = root(surplus, _LEAST, _MOST)
+        teacher_accuracy = root(surplus, _LOWEST, _HIGHEST)
     kinds = agreement(teacher_accuracy, plurality_accuracy, classes)
     shares = passed(kinds)
     right = chance_right(teachers * kinds.votes, sigma)
@@ -75,7 +75,7 @@ def estimate_noise_rate(
 
 
 def noise_rate_of_peers(answers: Labels, first: Labels, second: Labels, classes: int) -> float:
-    """The share of wrong answers, from how often two models and the answers agree in pairs.
+    """Estimate the share of wrong answers from the pairwise agreement of two models and them.
 
     The models must not have learnt from these answers (train each without the rows it
     predicts). If all three err independently, and evenly over classes, a pair's agreement a
@@ -84,21 +84,21 @@ def noise_rate_of_peers(answers: Labels, first: Labels, second: Labels, classes:
     mistakes that models learnt from the answers make them look better.
 
     Args:
-        answers: released ones.
+        answers: the released answers.
         first: predictions of one model for the same rows.
-        second: of another.
-        classes: how many there are.
+        second: predictions of another model.
+        classes: number of classes.
     """
     answers, first, second = (np.asarray(part) for part in (answers, first, second))
     if not len(answers) or not answers.shape == first.shape == second.shape:
-        raise DataError("answers and both predictions must be of the same rows, at least one")
+        raise DataError("answers and both predictions must cover the same rows, at least one")
     if classes < 2:
         raise ParameterError(f"there must be at least two classes, got {classes}")
     pairs = ((answers, first), (answers, second), (first, second))
     agreements = [float(np.mean(one == other)) for one, other in pairs]
     one, other, models = ((classes * share - 1) / (classes - 1) for share in agreements)
     if min(one, other, models) <= 0:
-        raise DataError("two of the three agree no more than by chance: nothing can be told")
+        raise DataError("two of the three agree no more than by chance, so there is no estimate")
     skill = min(math.sqrt(one * other / models), 1.0)
     return (1 - skill) * (classes - 1) / classes
 
@@ -108,7 +108,7 @@ def _answered_share(
 ) -> float:
     if threshold is None or sigma_threshold is None or asked is None or answered is None:
         raise ParameterError(
-            "give teacher_accuracy, or what the check was and did: threshold, sigma_threshold, "
+            "give teacher_accuracy, or the check and its result: threshold, sigma_threshold, "
             "asked and answered"
         )
     if not 0 < answered <= asked:

@@ -18,8 +18,8 @@ class PatePlus(SemiSupervisedGAN):
     """Two discriminators that teach each other, and one generator (PATE++, Algorithm 1).
 
     Parameters:
-        noise_rate: β, the share of answers believed to be wrong; see `estimate_noise_rate`.
-        ramp: epochs until that share is left out: R(e) = 1 − β·min(e/ramp, 1).
+        noise_rate: β, the share of answers assumed to be wrong; see `estimate_noise_rate`.
+        ramp: epochs until this share is left out: R(e) = 1 − β·min(e/ramp, 1).
         by_disagreement: learn from rows that the two predict differently; False is the
             paper's "PATE with co-teaching".
         shared: the parameters of `SemiSupervisedGAN`.
@@ -65,18 +65,18 @@ class PatePlus(SemiSupervisedGAN):
 
 
 class PatePlusPlus(PatePlus):
-    """PATE+, whose suspicious answers are then forgotten, and a new PATE+ on the rest.
+    """Trains PATE+, removes suspicious answers, and trains a new PATE+ on the rest.
 
-    The rows of forgotten answers are learnt from as rows without one (PATE++, Algorithm 3).
+    The rows of removed answers are used as unanswered rows (PATE++, Algorithm 3).
 
     Parameters:
-        removed_share: τ, the largest share of answers that is forgotten.
-        count_decay: α, by which counts of suspicion decay from epoch to epoch.
+        removed_share: τ, the largest share of answers to remove.
+        count_decay: α, the factor by which suspicion counts decay per epoch.
         shared: the parameters of `PatePlus`.
 
     Attributes:
-        removed_: rows of ``X`` whose answers were forgotten.
-        suspicion_: how suspicious each answer was while answers were judged, in their order.
+        removed_: rows of ``X`` whose answers were removed.
+        suspicion_: how suspicious each answer was in the first training, in their order.
     """
 
     def __init__(
@@ -94,21 +94,23 @@ class PatePlusPlus(PatePlus):
 
     def _learn(self, setting: LearnerSetting, stage: str = "cleansing") -> Outcome:
         codes = setting.pools.codes.cpu().numpy()
-        most_suspected(np.zeros(len(codes)), codes, self.removed_share)  # refuses a bad share
+        most_suspected(
+            np.zeros(len(codes)), codes, self.removed_share
+        )  # raises early for a bad share
         first = super()._learn(setting, stage)
         places = most_suspected(self.suspicion_, codes, self.removed_share)
         self.removed_ = setting.pools.labelled.cpu().numpy()[places]
         if first.interrupted:
-            return self._all_kept(first)
+            return self._none_removed(first)
         cleaned = replace(setting, pools=setting.pools.without(places))
         second = run(self._learner(cleaned), self.on_epoch, "training again", first)
-        if second.history is first.history:  # interrupted before it had anything to show
-            return self._all_kept(second)
+        if second.history is first.history:  # interrupted before its first epoch ended
+            return self._none_removed(second)
         stages = [0.0] * len(first.history["labelled"]) + [1.0] * len(second.history["labelled"])
         history = {name: [*first.history[name], *second.history[name]] for name in first.history}
         return Outcome(second.state, {**history, "stage": stages}, second.interrupted)
 
-    def _all_kept(self, outcome: Outcome) -> Outcome:
-        """The weights that are kept come from all answers."""
+    def _none_removed(self, outcome: Outcome) -> Outcome:
+        """Record that the weights kept were trained on all answers."""
         self.removed_ = np.zeros(0, dtype=np.int64)
         return outcome

@@ -1,4 +1,4 @@
-"""What a neural student learns from: public rows, some with an answer and some without."""
+"""The training data of a neural student: public rows, answered and unanswered."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import torch
 from ballotine.errors import DataError
 from ballotine.neural.targets import Targets, as_targets, read_targets
 from ballotine.neural.training import MISSING, slices
+from ballotine.students.fitting import MORE_ANSWERS
 from ballotine.types import BoolArray, IntArray, Labels
 
 
@@ -20,10 +21,10 @@ class Pools:
     """Public rows in one tensor, and which of them are answered.
 
     Attributes:
-        inputs: all rows, in the shape a network takes: first those given with answers.
+        inputs: all rows, in the shape of the network's input: those of ``X`` first.
         labelled: which rows have an answer.
-        codes: the answers of these, as class numbers or as rows of 0, 1 and MISSING.
-        unlabelled: which rows are learnt from without an answer.
+        codes: their answers, as class numbers or as rows of 0, 1 and MISSING.
+        unlabelled: which rows are used without an answer.
     """
 
     inputs: torch.Tensor
@@ -32,26 +33,26 @@ class Pools:
     unlabelled: torch.Tensor
 
     def without(self, places: IntArray) -> Pools:
-        """Some answers forgotten: their rows join those without one."""
-        forgotten = torch.zeros(len(self.labelled), dtype=torch.bool, device=self.inputs.device)
-        forgotten[torch.from_numpy(places).to(self.inputs.device)] = True
-        kept = ~forgotten
+        """Return the pools without some answers, whose rows become unanswered."""
+        removed = torch.zeros(len(self.labelled), dtype=torch.bool, device=self.inputs.device)
+        removed[torch.from_numpy(places).to(self.inputs.device)] = True
+        kept = ~removed
         return replace(
             self,
             labelled=self.labelled[kept],
             codes=self.codes[kept],
-            unlabelled=torch.unique(torch.cat((self.unlabelled, self.labelled[forgotten]))),
+            unlabelled=torch.unique(torch.cat((self.unlabelled, self.labelled[removed]))),
         )
 
 
 @dataclass(frozen=True)
 class Batch:
-    """One step's rows: as many without an answer as with one.
+    """The rows of one step: as many unanswered as answered ones.
 
     Attributes:
-        places: which answers these are, counted within the labelled pool.
+        places: the positions of the answers in the labelled pool.
         codes: the answers.
-        inputs: the rows with an answer, then those without.
+        inputs: the answered rows, then the unanswered ones.
     """
 
     places: torch.Tensor
@@ -60,22 +61,22 @@ class Batch:
 
     @property
     def labelled(self) -> torch.Tensor:
-        """The rows with an answer."""
+        """The answered rows."""
         return self.inputs[: len(self.places)]
 
     @property
     def unlabelled(self) -> torch.Tensor:
-        """The rows without one."""
+        """The unanswered rows."""
         return self.inputs[len(self.places) :]
 
 
 def read_answers(y: Any, rows: int) -> tuple[BoolArray, Targets]:
-    """Which rows have an answer, and the answers of these: −1 stands for no answer.
+    """Return which rows have an answer, and these answers; −1 means no answer.
 
     Args:
-        y: a class per row; or 0 and 1 per label. A row of labels is without an answer when
-            none of its labels has one.
-        rows: how many there must be.
+        y: a class per row; or 0 and 1 per label. A row of labels is unanswered if none of
+            its labels is answered.
+        rows: the expected number of rows.
     """
     y = as_targets(y, rows)
     known = _known(y)
@@ -84,8 +85,7 @@ def read_answers(y: Any, rows: int) -> tuple[BoolArray, Targets]:
     targets = read_targets(y[known], int(known.sum()))
     if targets.outputs < 2 and not targets.multilabel:
         raise DataError(
-            "all answers name one class, and a student needs at least two classes; ask more "
-            "queries, lower the threshold, or give the budget more room"
+            f"all answers name one class, and a student needs at least two classes; {MORE_ANSWERS}"
         )
     return known, targets
 
@@ -101,11 +101,11 @@ def _known(y: Labels) -> BoolArray:
 
 
 def make_pools(inputs: torch.Tensor, answered: BoolArray, codes: torch.Tensor) -> Pools:
-    """All rows in pools. Without any unanswered row, the answered ones serve as such too.
+    """Split rows into pools; if all rows are answered, they are used as unanswered ones too.
 
     Args:
-        inputs: all rows, as a network takes them.
-        answered: which of the first ones have an answer; those after them have none.
+        inputs: all rows, in the shape of the network's input.
+        answered: which of the first rows have an answer; those after them have none.
         codes: the answers.
     """
     known = np.zeros(len(inputs), dtype=np.bool_)
@@ -118,21 +118,21 @@ def make_pools(inputs: torch.Tensor, answered: BoolArray, codes: torch.Tensor) -
 
 
 def draw(
-    pools: Pools, size: int, generator: torch.Generator, *, both: bool = True
+    pools: Pools, size: int, generator: torch.Generator, *, unlabelled: bool = True
 ) -> Iterator[Batch]:
-    """One epoch: every row of the larger pool once, the smaller one repeated.
+    """Yield the batches of one epoch: the larger pool once, the smaller one repeated.
 
     Args:
         pools: the rows.
-        size: answers per batch, and as many rows without one.
-        generator: where the order comes from.
-        both: whether rows without an answer are wanted.
+        size: answered rows per batch, and as many unanswered ones.
+        generator: draws the order.
+        unlabelled: whether to include unanswered rows.
     """
     answered, others = len(pools.labelled), len(pools.unlabelled)
-    length = max(answered, others) if both else answered
+    length = max(answered, others) if unlabelled else answered
     device = pools.inputs.device
     first = _repeated(answered, length, generator).to(device)
-    second = _repeated(others, length if both else 0, generator).to(device)
+    second = _repeated(others, length if unlabelled else 0, generator).to(device)
     for part in slices(length, size):
         places = first[part]
         rows = torch.cat((pools.labelled[places], pools.unlabelled[second[part]]))
@@ -140,7 +140,7 @@ def draw(
 
 
 def _repeated(rows: int, length: int, generator: torch.Generator) -> torch.Tensor:
-    """Random orders of all rows, one after another, up to a length."""
+    """Return random permutations of all rows, concatenated and cut to a length."""
     rounds = -(-length // rows)
     orders = [torch.randperm(rows, generator=generator) for _ in range(rounds)]
     return torch.cat([torch.empty(0, dtype=torch.int64), *orders])[:length]

@@ -15,13 +15,13 @@ from ballotine.students.neural.teaching import Rows
 
 
 def capture(learner: Learner, average: AveragedModel | None, *, finished: bool = False) -> Record:
-    """A copy of everything that learns, and of the state of all random number generators.
+    """Copy all weights and counts, and the state of all random number generators.
 
     Args:
         learner: after an epoch.
-        average: of the weights.
-        finished: whether this stage is over: then its counts and what was drawn are all that
-            matters to the next one.
+        average: the moving average of the weights.
+        finished: whether this stage is over: the next one then needs only its counts and
+            the generators.
     """
     counts = learner.teaching.counts()
     kept = {
@@ -46,7 +46,7 @@ def restore(kept: Record, learner: Learner, average: AveragedModel | None) -> No
         for module, state in zip(learner.modules, kept["modules"], strict=True):
             module.load_state_dict(state)
         for optimiser, state in zip(learner.optimisers, kept["optimisers"], strict=True):
-            optimiser.load_state_dict(deepcopy(state))  # it would change these very tensors
+            optimiser.load_state_dict(deepcopy(state))  # the optimiser would modify these tensors
         if average is not None:
             average.load_state_dict(kept["average"])
     learner.teaching.recount({name: np.array(c.numpy()) for name, c in kept["counts"].items()})
@@ -57,7 +57,7 @@ def restore(kept: Record, learner: Learner, average: AveragedModel | None) -> No
 
 
 def packed(rows: list[Rows]) -> dict[str, Any]:
-    """The notable rows of all epochs, as two tensors per name instead of one per epoch."""
+    """Pack the notable rows of all epochs into two tensors per name."""
     names = rows[0] if rows else {}
     return {
         name: {
@@ -69,7 +69,7 @@ def packed(rows: list[Rows]) -> dict[str, Any]:
 
 
 def unpacked(kept: dict[str, Any], epochs: int) -> list[Rows]:
-    """The notable rows of each epoch."""
+    """Return the notable rows of each epoch."""
     parts = {
         name: [part.numpy() for part in both["rows"].split(both["sizes"].tolist())]
         for name, both in kept.items()

@@ -1,4 +1,4 @@
-"""Students of answers alone: one network, or two that teach each other."""
+"""Students that use answered rows only: one network, or two that teach each other."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ballotine.students.neural.teaching import RAMP, Peers
 class AnswerLearner(Learner):
     """Networks that learn from answered rows only."""
 
-    both = False
+    uses_unlabelled = False
 
     def step(self, batch: Batch, epoch: int) -> Losses:
-        """Each network takes a step down its own loss."""
-        rows = self.setting.changed(batch.labelled)
+        """Take one step of each network on its own loss."""
+        rows = self.setting.augmented(batch.labelled)
         lesson = self.teaching([net(rows) for net in self.nets], batch, epoch)
         for optimiser, loss in zip(self.optimisers, lesson.losses, strict=True):
             descend(optimiser, loss)
@@ -26,7 +26,7 @@ class AnswerLearner(Learner):
 
 
 class Supervised(NeuralStudent):
-    """One network on the answered rows: the plain student that others are compared with.
+    """One network on the answered rows: the baseline for other students.
 
     Parameters: those of `NeuralStudent`.
     """
@@ -38,11 +38,11 @@ class Supervised(NeuralStudent):
 
 
 class CoTeaching(NeuralStudent):
-    """Two networks that show each other the answers they find easiest (Han et al. 2018).
+    """Two networks that select the answers with small loss for each other (Han et al. 2018).
 
     Parameters:
-        noise_rate: β, the share of answers believed to be wrong; see `estimate_noise_rate`.
-        ramp: epochs until that share is left out.
+        noise_rate: β, the share of answers assumed to be wrong; see `estimate_noise_rate`.
+        ramp: epochs until this share is left out.
         shared: the parameters of `NeuralStudent`.
     """
 
@@ -79,7 +79,7 @@ class CoTeaching(NeuralStudent):
 class CoTeachingPlus(CoTeaching):
     """Co-teaching among the rows that the two networks predict differently (Yu et al. 2019).
 
-    In a batch without such a row they choose among all.
+    In a batch without such a row, all rows are candidates.
 
     Parameters: those of `CoTeaching`.
     """

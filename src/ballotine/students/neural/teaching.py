@@ -1,14 +1,14 @@
-"""How networks learn from answers of which some are wrong: one alone, or two that teach each other.
+"""How networks learn from partly wrong answers: one from all of them, or two that teach each other.
 
-Networks fit right answers before wrong ones. Co-teaching (Han et al. 2018) has two of them show
-each other the answers they find easiest; co-teaching+ (Yu et al. 2019) takes these among the
-rows the two disagree on, so that they stay two.
+Networks fit correct answers before wrong ones. In co-teaching (Han et al. 2018) two networks select
+the answers with the smallest loss for each other; co-teaching+ (Yu et al. 2019) selects among the
+rows the two disagree on, so that they remain different.
 
-PATE++ (Algorithm 3) then forgets answers that are probably wrong. An answer is suspicious in an
-epoch when the two peers predict its row differently and both differently from the answer. The
-counts of epochs decay: early on everything is suspicious. The algorithm as printed scales each
-epoch's marks instead, by which nothing decays; the text of the paper decays the running counts,
-and so do we.
+PATE++ (Algorithm 3) then removes answers that are probably wrong. An answer is suspicious in an
+epoch if the two peers predict its row differently from each other and from the answer. The counts
+decay, because in early epochs everything is suspicious. The algorithm as printed scales each
+epoch's marks instead, so that nothing decays; the paper's text decays the running counts, which is
+what this code does.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ RAMP = 15
 
 
 def kept_share(epoch: int, noise_rate: float, ramp: int = RAMP) -> float:
-    """R(e) = 1 − β·min(e/15, 1): the share of answers that is learnt from.
+    """Return R(e) = 1 − β·min(e/ramp, 1), the share of answers that is used.
 
     Args:
         epoch: from 1.
-        noise_rate: β, the share of answers believed to be wrong.
-        ramp: epochs until that share is left out.
+        noise_rate: β, the share of answers assumed to be wrong.
+        ramp: epochs until this share is left out.
     """
     return 1 - noise_rate * min(epoch / ramp, 1.0)
 
 
 def smallest(losses: torch.Tensor, share: float) -> torch.Tensor:
-    """The places of the smallest losses: at least that share of them."""
+    """Return the positions of the smallest losses, rounding the share up."""
     count = math.ceil(share * len(losses) - 1e-9)
     return torch.topk(losses, count, largest=False).indices
 
@@ -52,12 +52,12 @@ def smallest(losses: torch.Tensor, share: float) -> torch.Tensor:
 def exchanged(
     losses: tuple[torch.Tensor, torch.Tensor], candidates: torch.Tensor, share: float
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The places each of two peers learns from: those the other finds easiest.
+    """Return the positions each of two peers learns from: those with the other's smallest losses.
 
     Args:
         losses: of each peer, one per row.
-        candidates: the places to choose from; none is fine.
-        share: how many of them are kept.
+        candidates: the positions to choose from, possibly none.
+        share: the share of them to keep.
     """
     first, second = (smallest(each.detach()[candidates], share) for each in losses)
     return candidates[second], candidates[first]
@@ -67,23 +67,23 @@ class Suspicion:
     """Running counts: counts ← α·counts + marks, at the end of each epoch.
 
     Parameters:
-        answers: how many there are.
-        decay: α, at least 0 and at most 1.
+        answers: number of answers.
+        decay: α, from 0 to 1.
     """
 
     def __init__(self, answers: int, decay: float) -> None:
         if not 0.0 <= decay <= 1.0:
-            raise ParameterError(f"counts decay by a factor from 0 to 1, got {decay}")
+            raise ParameterError(f"the decay of counts must be from 0 to 1, got {decay}")
         self.counts: FloatArray = np.zeros(answers)
         self._decay = decay
         self._marked: BoolArray = np.zeros(answers, dtype=np.bool_)
 
     def mark(self, places: IntArray) -> None:
-        """Mark places as suspicious in this epoch; marking one twice counts once."""
+        """Mark answers as suspicious in this epoch; marking one twice counts once."""
         self._marked[places] = True
 
     def end_epoch(self) -> IntArray:
-        """End an epoch and return its suspicious places."""
+        """End an epoch and return the positions of its suspicious answers."""
         suspected = np.flatnonzero(self._marked).astype(np.int64)
         self.counts = self._decay * self.counts + self._marked
         self._marked[:] = False
@@ -91,32 +91,32 @@ class Suspicion:
 
 
 def most_suspected(counts: FloatArray, codes: IntArray, share: float) -> IntArray:
-    """The places of the answers to forget: the share with the highest counts.
+    """Return the positions of the answers to remove: the share with the highest counts.
 
-    An answer that was never suspected stays, and so does the least suspected one of a class
-    that would otherwise have none left. Among equal counts the first places go.
+    An answer that was never suspected is kept, and so is the least suspected one of each class,
+    so that no class loses all of its answers. Among equal counts the first are removed.
 
     Args:
         counts: how suspicious each answer is.
         codes: the answers' class numbers.
-        share: τ, of all answers.
+        share: τ, the share of all answers to remove.
     """
     if not 0.0 <= share < 1.0:
-        raise ParameterError(f"the share to remove is at least 0 and below 1, got {share}")
-    room = int(share * len(counts) + 1e-9)
+        raise ParameterError(f"the share to remove must be at least 0 and below 1, got {share}")
+    limit = int(share * len(counts) + 1e-9)
     order = np.argsort(-counts, kind="stable")
     spared = {int(order[codes[order] == code][-1]) for code in np.unique(codes)}
     removed = [int(place) for place in order if counts[place] > 0 and int(place) not in spared]
-    return np.sort(np.array(removed[:room], dtype=np.int64))
+    return np.sort(np.array(removed[:limit], dtype=np.int64))
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What networks are to learn from the answers of a batch.
+    """The losses of networks on the answers of a batch.
 
     Attributes:
         losses: one per network.
-        criterion: the mean loss on all answers of the batch, whatever was selected.
+        criterion: the mean loss on all answers of the batch, selected or not.
     """
 
     losses: list[torch.Tensor]
@@ -124,18 +124,18 @@ class Lesson:
 
 
 class Teaching(ABC):
-    """A rule for learning from answers; it counts nothing unless a subclass does."""
+    """A rule for learning from answers; by default it counts nothing."""
 
     @abstractmethod
     def __call__(self, logits: list[torch.Tensor], batch: Batch, epoch: int) -> Lesson:
-        """The lesson of a batch, from each network's logits of the answered rows."""
+        """Return the losses of a batch, from each network's logits for the answered rows."""
 
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Numbers of the epoch, and notable places in the labelled pool."""
+        """Return numbers of the epoch, and notable positions in the labelled pool."""
         return {}, {}
 
     def counts(self) -> Counts:
-        """What is counted from epoch to epoch."""
+        """Return what is counted across epochs."""
         return {}
 
     def recount(self, counts: Counts) -> None:  # noqa: B027 - most rules count nothing
@@ -149,19 +149,19 @@ class Alone(Teaching):
         self._smoothing = smoothing
 
     def __call__(self, logits: list[torch.Tensor], batch: Batch, epoch: int) -> Lesson:  # noqa: ARG002
-        """The mean loss."""
+        """Return the mean loss."""
         loss = answer_losses(logits[0], batch.codes, self._smoothing).mean()
         return Lesson([loss], loss.detach())
 
 
 class Peers(Teaching):
-    """Two networks choose for each other what to learn.
+    """Two networks select for each other what to learn.
 
     Parameters:
-        answers: how many there are.
-        noise_rate: the share of them believed to be wrong.
-        by_disagreement: choose among rows that the peers predict differently; among all rows
-            of a batch without any, or two peers who come to agree would never learn again.
+        answers: number of answers.
+        noise_rate: the share of them assumed to be wrong.
+        by_disagreement: select among rows that the peers predict differently; in a batch
+            without any, among all rows, or peers that agree would stop learning.
         ramp: epochs until the full share is left out.
         smoothing: the share of each answer that is spread evenly.
         decay: of the counts of suspicious answers, from epoch to epoch.
@@ -178,9 +178,9 @@ class Peers(Teaching):
         decay: float = 0.9,
     ) -> None:
         if not 0.0 <= noise_rate < 1.0:
-            raise ParameterError(f"a noise rate is at least 0 and below 1, got {noise_rate}")
+            raise ParameterError(f"the noise rate must be at least 0 and below 1, got {noise_rate}")
         if ramp < 1:
-            raise ParameterError(f"the ramp is a number of epochs, got {ramp}")
+            raise ParameterError(f"the ramp must be at least one epoch, got {ramp}")
         self.suspicion = Suspicion(answers, decay)
         self._noise_rate, self._ramp, self._smoothing = noise_rate, ramp, smoothing
         self._by_disagreement = by_disagreement
@@ -188,11 +188,11 @@ class Peers(Teaching):
         self._right, self._seen = np.zeros(2), 0
 
     def __call__(self, logits: list[torch.Tensor], batch: Batch, epoch: int) -> Lesson:
-        """Each network's mean loss on what its peer chose."""
+        """Return each network's mean loss on what its peer selected."""
         first, second = (answer_losses(part, batch.codes, self._smoothing) for part in logits)
         guesses = [part.detach().argmax(dim=1) for part in logits]
         disagreed = guesses[0] != guesses[1]
-        self._watch(batch, guesses, disagreed)
+        self._count(batch, guesses, disagreed)
         everything = torch.arange(len(batch.places), device=disagreed.device)
         disputed = self._by_disagreement and bool(disagreed.any())
         candidates = everything[disagreed] if disputed else everything
@@ -205,7 +205,7 @@ class Peers(Teaching):
         return Lesson(losses, (first.detach().mean() + second.detach().mean()) / 2)
 
     def end_epoch(self) -> tuple[dict[str, float], Rows]:
-        """Agreement with the answers, rows in dispute, and suspicious answers."""
+        """Return agreement with the answers, disputed rows and suspicious answers."""
         suspected = self.suspicion.end_epoch()
         disagreed = np.flatnonzero(self._disagreed)
         right = self._right / max(self._seen, 1)
@@ -220,14 +220,14 @@ class Peers(Teaching):
         return numbers, {"disagreed": disagreed, "suspected": suspected}
 
     def counts(self) -> Counts:
-        """How suspicious each answer is; everything else starts afresh each epoch."""
+        """Return how suspicious each answer is; all other counts start over each epoch."""
         return {"suspicion": self.suspicion.counts}
 
     def recount(self, counts: Counts) -> None:
         """Continue from earlier counts."""
         self.suspicion.counts = counts["suspicion"]
 
-    def _watch(self, batch: Batch, guesses: list[torch.Tensor], disagreed: torch.Tensor) -> None:
+    def _count(self, batch: Batch, guesses: list[torch.Tensor], disagreed: torch.Tensor) -> None:
         places, differ = batch.places.cpu().numpy(), disagreed.cpu().numpy()
         wrong = [(guess != batch.codes).cpu().numpy() for guess in guesses]
         self._disagreed[places[differ]] = True

@@ -16,11 +16,11 @@ from ballotine.students.neural.losses import answer_losses, chances, divergences
 from ballotine.students.neural.pools import Batch
 
 PROBE = 0.1
-"""How far, in units of a direction of length 1, the network is probed for its steepest one."""
+"""Length of the step by which the network is probed for its steepest direction."""
 
 
 def scaled(rows: torch.Tensor, length: float) -> torch.Tensor:
-    """Rows with this Euclidean length each."""
+    """Scale each row to this Euclidean length."""
     flat = rows.flatten(1)
     norms = torch.linalg.vector_norm(flat, dim=1, keepdim=True).clamp(min=1e-12)
     unit: torch.Tensor = flat / norms
@@ -37,18 +37,18 @@ def adversarial(
     rounds: int = 1,
     multilabel: bool = False,
 ) -> torch.Tensor:
-    """For each row the direction, of this length, in which predictions change most.
+    """Return for each row the step, of this length, that changes predictions most.
 
-    Power iteration on the curvature of the divergence, which is zero at the row itself.
+    Power iteration on the Hessian of the divergence, whose gradient is zero at the row itself.
 
     Args:
         net: the network; its parameters get no gradient.
-        rows: where it starts.
-        logits: the network's own for these rows.
-        length: of the result, ε.
-        generator: where the first direction comes from.
-        rounds: of power iteration.
-        multilabel: whether labels stand each on its own.
+        rows: the rows to perturb.
+        logits: the network's logits for these rows.
+        length: ε, the length of the result.
+        generator: draws the first direction.
+        rounds: number of power iterations.
+        multilabel: whether there are several labels.
     """
     direction = torch.randn(rows.shape, generator=generator).to(rows)
     for _ in range(rounds):
@@ -59,16 +59,16 @@ def adversarial(
 
 
 class VatLearner(Learner):
-    """Predictions must not change in the direction in which they would change most."""
+    """Penalises changes of predictions in the direction in which they change most."""
 
     def __init__(self, setting: LearnerSetting, student: VAT) -> None:
         super().__init__(setting, [setting.make_net()])
         self._net, self._student = self.nets[0], student
 
     def step(self, batch: Batch, epoch: int) -> Losses:  # noqa: ARG002
-        """One step down the loss on answers, unsteadiness and indecision."""
+        """Take one step on the loss for answers, the adversarial divergence and the entropy."""
         setting, student, answered = self.setting, self._student, len(batch.places)
-        rows = setting.changed(batch.inputs)
+        rows = setting.augmented(batch.inputs)
         logits = self._net(rows)
         others = rows[answered:]
         with untracked(self._net, dropout=False):
@@ -83,26 +83,26 @@ class VatLearner(Learner):
                 multilabel=setting.multilabel,
             )
             pushed = self._net(others + push)
-        unsteady = divergences(base, pushed, setting.multilabel).mean()
-        indecision = _entropy(logits[answered:], setting.multilabel)
+        divergence = divergences(base, pushed, setting.multilabel).mean()
+        entropy = _entropy(logits[answered:], setting.multilabel)
         supervised = answer_losses(logits[:answered], batch.codes, setting.smoothing).mean()
-        unlabelled = unsteady + student.entropy_weight * indecision
+        unlabelled = divergence + student.entropy_weight * entropy
         descend(self.optimisers[0], supervised + student.unlabelled_weight * unlabelled)
         return {
             "labelled": supervised.detach(),
-            "unlabelled": unsteady.detach(),
-            "entropy": indecision.detach(),
+            "unlabelled": divergence.detach(),
+            "entropy": entropy.detach(),
         }
 
 
 class VAT(NeuralStudent):
-    """Predictions that stay the same in a small ball around each row without an answer.
+    """A network whose predictions are smooth in a small ball around each unanswered row.
 
     Parameters:
         epsilon: the radius of the ball, in units of the features.
-        rounds: of the search for the worst direction.
-        unlabelled_weight: of the loss on rows without an answer.
-        entropy_weight: how much it also asks for decided predictions.
+        rounds: number of power iterations for the worst direction.
+        unlabelled_weight: weight of the loss on unanswered rows.
+        entropy_weight: weight of the predictions' entropy within that loss.
         shared: the parameters of `NeuralStudent`.
     """
 

@@ -1,4 +1,4 @@
-"""Networks on the whole road: as teachers and as the student, from code and from a run file."""
+"""Networks as teachers and as the student, in the whole pipeline: from code and from a run file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said about a row does not depend on the rows it is asked with, bit by bit."""
+"""Predictions for a row do not depend on the other rows of its batch, bit by bit."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_no_rows_are_no_rows() -> None:
 
 
 def mixing(shape: tuple[int, ...], outputs: int) -> nn.Module:
-    """Batch norm by the batch at hand, in predictions too."""
+    """Batch norm with the statistics of the current batch, in predictions too."""
     norm = nn.BatchNorm1d(shape[0], track_running_stats=False)
     return nn.Sequential(norm, nn.Linear(shape[0], outputs))
 
@@ -169,7 +169,9 @@ def merging(shape: tuple[int, ...], outputs: int) -> nn.Module:
     return nn.Sequential(nn.Flatten(0), nn.Unflatten(0, (-1, 20)), nn.Linear(20, outputs))
 
 
-@pytest.mark.parametrize(("network", "match"), [(mixing, "beside it"), (merging, "one for each")])
+@pytest.mark.parametrize(
+    ("network", "match"), [(mixing, "depend on other rows"), (merging, "one for each")]
+)
 @pytest.mark.parametrize("kind", [TorchClassifier, VAT])
 def test_a_network_that_needs_other_rows_is_refused(kind: Any, network: Any, match: str) -> None:
     X: FloatArray = rows(10, 40)
