@@ -16,7 +16,7 @@ from ballotine.data import row_keys
 from ballotine.errors import DataError, LedgerMismatchError, ParameterError
 from ballotine.ledger import Ledger
 from ballotine.pipeline import BiasWarning, Run, RunFile, create_folder
-from ballotine.pipeline.groups import group_accounts
+from ballotine.pipeline.group_spending import spending_by_group
 from ballotine.report import build_card, write_card
 from ballotine.voting import LNMax
 from ballotine.voting.individual import SCHEMES, Upsampling, Vanishing, Weighting
@@ -49,7 +49,7 @@ def test_the_whole_road_by_every_method(kind: Any) -> None:
     guarantee = pate.guarantee_
     assert {group.name: group.budget for group in guarantee.groups} == BUDGETS
     assert all(0 < group.epsilon <= group.budget for group in guarantee.groups)
-    accounts = group_accounts(pate.ledger_, pate.procedure_)
+    accounts = spending_by_group(pate.ledger_, pate.procedure_)
     assert any(account.ended for account in accounts)
     assert [account.records for account in accounts] == [200, 200, 200]
     assert all(account.charged <= account.budget for account in accounts)

@@ -25,7 +25,7 @@ from ballotine.errors import (
     RunFileError,
 )
 from ballotine.ledger import Ledger
-from ballotine.pipeline import Run, RunFile, create_folder, new_folder
+from ballotine.pipeline import Run, RunFile, create_folder, provisional_folder
 from ballotine.report import build_card, write_card
 from ballotine.report.checking import check_statement
 from ballotine.voting import BinaryVoting, ClippedVoting, Dependencies, PowersetVoting
@@ -315,7 +315,7 @@ def test_mechanism_and_data_must_fit(weather: Path) -> None:
     before = set(weather.rglob("*"))
     with (
         pytest.raises(DataError, match=r"gnmax is for one class .* the data has several labels"),
-        new_folder(settings) as folder,
+        provisional_folder(settings) as folder,
     ):
         Run(settings, folder).execute()
     assert set(weather.rglob("*")) == before, "nothing is left behind"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ballotine.errors import RunFileError
-from ballotine.pipeline import RunFile, embedded
+from ballotine.pipeline import RunFile, embedded_runfile
 from ballotine.pipeline.estimators import make_estimator
 from ballotine.pipeline.sections import StudentSection, VotingSection
 from ballotine.voting import ConfidentGNMax, GNMax
@@ -36,14 +36,14 @@ def test_a_small_file_is_enough() -> None:
 
 @pytest.mark.parametrize("name", ["digits", "template"])
 def test_embedded_files_are_valid(name: str) -> None:
-    run = RunFile.parse(embedded(name), name)
+    run = RunFile.parse(embedded_runfile(name), name)
     assert isinstance(run.voting.build(), ConfidentGNMax)
     make_estimator(run.teachers.kind, run.teachers.options, "teachers")
     make_estimator(*run.learner(), "student")
 
 
 def test_the_template_shows_every_section_and_key() -> None:
-    text = embedded("template")
+    text = embedded_runfile("template")
     for section, model in RunFile.model_fields.items():
         assert f"[{section}]" in text
         keys = model.annotation.model_fields.items()  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ def test_a_real_run_may_not_be_seeded() -> None:
 
 def test_paths_are_relative_to_the_file_and_survive_resolution(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text(embedded("template"))
+    path.write_text(embedded_runfile("template"))
     run = RunFile.load(path)
     assert run.data.private == tmp_path / "private.csv"
     assert run.budget.ledger == tmp_path / "private.ledger.sqlite"

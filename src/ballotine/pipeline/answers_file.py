@@ -16,7 +16,7 @@ def write_answers(stream: BinaryIO, answers: Answers, first: IntArray) -> None:
     """One line per public row, in the pool's order.
 
     The column ``repeats`` names the row that asked the same query before (from ``first``, see
-    `ballotine.pipeline.counting.first_places`) and is empty for a row that is the first of its
+    `ballotine.pipeline.counting.first_occurrences`) and is empty for a row that is the first of its
     kind. The column ``answer`` holds the class. With several labels there is a column
     ``answer:NAME`` for each: 1, 0, or nothing where that label has no answer.
     """

@@ -43,7 +43,7 @@ PREPARED_ELSEWHERE = (
     "the arrays were used as given; if their features were prepared with statistics of all "
     "private records (scaling, selection, embeddings), that is not counted"
 )
-STRAIGHT = (
+EXEMPT = (
     "records of {} need no privacy, which is public and their owners' choice: they "
     "may reach the student as they are, and no guarantee covers them"
 )
@@ -78,5 +78,5 @@ def make_guarantee(
 def _usual(plan: Plan) -> tuple[str, ...]:
     """What every run assumes, and what its plan adds."""
     copies = any(group.reach.teachers > 1 for group in plan.groups)
-    straight = (STRAIGHT.format(quoted(plan.exempt)),) if plan.exempt else ()
-    return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *straight)
+    exempt = (EXEMPT.format(quoted(plan.exempt)),) if plan.exempt else ()
+    return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *exempt)

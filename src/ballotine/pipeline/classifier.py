@@ -21,11 +21,16 @@ from ballotine.errors import AbstainedError, DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
-from ballotine.pipeline.counting import first_places
-from ballotine.pipeline.own_ledgers import OwnLedgers
+from ballotine.pipeline.classifier_ledgers import ClassifierLedgers
+from ballotine.pipeline.counting import first_occurrences
+from ballotine.pipeline.privacy_warnings import (
+    BiasWarning,
+    DeltaWarning,
+    bias_warning,
+    delta_warning,
+)
 from ballotine.pipeline.procedure import Procedure, Request
 from ballotine.pipeline.training import train_ensemble, train_student
-from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.task import Task
 from ballotine.teachers import make_engine
@@ -143,11 +148,11 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
         records = records_of(X, label_words(self._task.decode(codes)))
         self.ledger_ = self._ledger(records)
-        self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
+        self._groups = self.procedure_.groups_digest(self.ledger_, records, names)
         # Without a seed the teachers are new, and have answered nothing yet.
-        self.procedure_.require_room(self.ledger_, self._groups, begun=self.noise_.seeded)
+        self.procedure_.require_affordable(self.ledger_, self._groups, begun=self.noise_.seeded)
         if request.together is not None:  # whose rounds may be releases
-            self._own().note_release(self.ledger_, self.noise_)
+            self._own_ledgers().note_release(self.ledger_, self.noise_)
         self.ensemble_ = train_ensemble(
             self.procedure_,
             KNeighborsClassifier(1) if self.teacher is None else self.teacher,
@@ -164,8 +169,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._session: Session | None = None
         if request.mode is not Mode.FIXED:  # whose rows come with ``label``
             self._answering([])
-        straight = self.procedure_.straight
-        self._straight = X[straight], codes[straight]
+        exempt = self.procedure_.exempt_records
+        self._exempt = X[exempt], codes[exempt]
         self.student_: Any = None
         return self
 
@@ -178,10 +183,10 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         keys = row_keys(X)
         session = self._answering(keys)
-        self._own().note_release(self.ledger_, self.noise_)
+        self._own_ledgers().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
         if session.is_whole(keys):  # fewer of them may be asked again
-            session.publish([X[np.unique(first_places(keys))]])
+            session.publish([X[np.unique(first_occurrences(keys))]])
         return answers
 
     def distill(self, X: Matrix, answers: Answers | None = None) -> Self:
@@ -199,8 +204,8 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
         steps = self.procedure_.steps
         student = steps.default_student() if self.student is None else self.student
-        rows = np.concatenate([X, self._straight[0]])
-        labels = np.concatenate([answers.labels, self._straight[1]])
+        rows = np.concatenate([X, self._exempt[0]])
+        labels = np.concatenate([answers.labels, self._exempt[1]])
         self.student_ = train_student(steps, student, rows, labels, self.noise_)
         return self
 
@@ -283,10 +288,10 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _warn(self, codes: IntArray) -> None:
         """What the holder should know before anything is released."""
-        protected = len(codes) - len(self.procedure_.straight)
-        if (text := warn_about_delta(self.procedure_.plan.delta, protected)) is not None:
+        protected = len(codes) - len(self.procedure_.exempt_records)
+        if (text := delta_warning(self.procedure_.plan.delta, protected)) is not None:
             warnings.warn(text, DeltaWarning, stacklevel=3)
-        if (text := warn_about_bias(self.procedure_, codes)) is not None:
+        if (text := bias_warning(self.procedure_, codes)) is not None:
             warnings.warn(text, BiasWarning, stacklevel=3)
 
     def _private_rows(
@@ -311,10 +316,10 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ledger(self, records: Records) -> Ledger:
         promise, seeded = self.procedure_.rules.promise(), self.noise_.seeded
-        return self._own().open(self.ledger, promise, records, seeded=seeded)
+        return self._own_ledgers().open(self.ledger, promise, records, seeded=seeded)
 
-    def _own(self) -> OwnLedgers:
-        own: OwnLedgers = self.__dict__.setdefault("_ledgers", OwnLedgers())
+    def _own_ledgers(self) -> ClassifierLedgers:
+        own: ClassifierLedgers = self.__dict__.setdefault("_ledgers", ClassifierLedgers())
         return own
 
     def _answering(self, keys: list[bytes]) -> Session:

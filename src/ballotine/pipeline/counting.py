@@ -41,7 +41,7 @@ class Counts:
 
         Args:
             answers: in the order of the rows.
-            first: the first row that equals each of them, from `first_places`.
+            first: the first row that equals each of them, from `first_occurrences`.
             pool: how many public rows there are; those without a place in ``answers`` were
                 not asked.
         """
@@ -57,7 +57,7 @@ class Counts:
         )
 
 
-def first_places(names: Sequence[bytes]) -> IntArray:
+def first_occurrences(names: Sequence[bytes]) -> IntArray:
     """For each row, the place of the first one with the same name; its own if it is the first."""
     first: dict[bytes, int] = {}
     places = [first.setdefault(name, place) for place, name in enumerate(names)]

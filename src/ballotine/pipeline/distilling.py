@@ -13,8 +13,8 @@ from ballotine.noise import NoiseSource
 from ballotine.pipeline.folder import RunFolder
 from ballotine.pipeline.resume import digest_of, is_current, save_result
 from ballotine.pipeline.steps import Steps
+from ballotine.pipeline.student_progress import remove_callback, training_bars
 from ballotine.pipeline.training import train_student
-from ballotine.pipeline.watching import unwatched, watched
 from ballotine.progress import Progress
 from ballotine.students import Student, trainings
 from ballotine.text import quoted
@@ -30,7 +30,7 @@ def distill(
     labels: IntArray,
     classes: Sequence[Any],
     *,
-    released: Callable[[Any], Any],
+    wrap: Callable[[Any], Any],
     folder: RunFolder,
     noise: NoiseSource,
     progress: Progress,
@@ -43,7 +43,7 @@ def distill(
         rows: what it learns from.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
         classes: what the numbers stand for.
-        released: makes a model of these rows one of rows as they come.
+        wrap: makes a model of these rows one of rows as they come.
         folder: where the student is kept.
         noise: what its seed comes from.
         progress: shows how far it is.
@@ -57,17 +57,17 @@ def distill(
     with (
         _answers_are_safe(folder),
         _silenced(),
-        watched(progress, learner, labels) as telling,
+        training_bars(progress, learner, labels) as telling,
     ):
-        model = released(unwatched(train_student(steps, telling, rows, labels, noise)))
+        model = wrap(remove_callback(train_student(steps, telling, rows, labels, noise)))
     student = steps.student(model, list(classes))
     save_result(folder, folder.student, digest, student.save)
-    if (text := interruption(student)) is not None:
+    if (text := interruption_warning(student)) is not None:
         log.warning("%s", text)
     return student
 
 
-def interruption(student: Student) -> str | None:
+def interruption_warning(student: Student) -> str | None:
     """What everybody should know about a student whose training somebody ended early."""
     cut = [each for each in trainings(student) if each.interrupted]
     if not cut:

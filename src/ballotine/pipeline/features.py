@@ -48,11 +48,11 @@ class Features:
             else ensemble
         )
 
-    def rows(self, X: Matrix) -> Matrix:
+    def transform(self, X: Matrix) -> Matrix:
         """Further rows, as the same features."""
-        return X if self.transformer is None else transformed(self.transformer, X)
+        return X if self.transformer is None else transform_rows(self.transformer, X)
 
-    def released(self, model: Any) -> Any:
+    def wrap(self, model: Any) -> Any:
         """A student that takes rows as they are."""
         if self.transformer is None:
             return model
@@ -72,21 +72,21 @@ def make_features(section: FeaturesSection, dataset: Dataset, progress: Progress
         except ValueError as problem:  # what is wrong with public rows may be told
             raise DataError(f"[features] cannot learn from the public rows: {problem}") from problem
         advance(1)
-        public = transformed(found, dataset.X_public)
+        public = transform_rows(found, dataset.X_public)
         _check_row_by_row(found, dataset.X_public, public)
         advance(1)
-        private = transformed(found, dataset.X_private)
+        private = transform_rows(found, dataset.X_private)
         advance(1)
     identity = digest_of(section.kind, repr(sorted(options.items())), dataset.X_public)
     return Features(private, public, found, identity)
 
 
-def assumed(section: FeaturesSection) -> tuple[str, ...]:
+def feature_assumptions(section: FeaturesSection) -> tuple[str, ...]:
     """What a guarantee rests on when the transformer is not one of ours."""
     return () if section.kind is None or section.kind in TRANSFORMERS.shipped else (ROW_BY_ROW,)
 
 
-def transformed(transformer: Any, X: Matrix) -> Matrix:
+def transform_rows(transformer: Any, X: Matrix) -> Matrix:
     """Features as numbers in rows, or a clear error that shows none of them."""
     try:
         found = np.asarray(transformer.transform(X), dtype=np.float64)
@@ -103,7 +103,7 @@ def _check_row_by_row(transformer: Any, X: Matrix, whole: Matrix) -> None:
     One private record would then reach the features of all others, and so every teacher.
     """
     few = np.unique(np.linspace(0, len(X) - 1, CHECKED).astype(int))
-    alone = np.concatenate([transformed(transformer, X[[row]]) for row in few])
+    alone = np.concatenate([transform_rows(transformer, X[[row]]) for row in few])
     if alone.shape != whole[few].shape or not np.allclose(
         alone, whole[few], rtol=SAME, atol=SAME * max(1.0, float(np.abs(whole).max()))
     ):

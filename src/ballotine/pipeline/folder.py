@@ -154,7 +154,7 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 
 @contextmanager
-def new_folder(settings: RunFile) -> Iterator[RunFolder]:
+def provisional_folder(settings: RunFile) -> Iterator[RunFolder]:
     """The folder of a new run; removed if the run fails before anything is worth keeping."""
     root = _root(settings)
     parents = _missing_parents(root)

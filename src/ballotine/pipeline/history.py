@@ -40,11 +40,6 @@ def _thinned(found: list[T]) -> list[T]:
     return found[::-1][::stride][::-1]
 
 
-def runs_in(ledger: Ledger) -> int:
-    """How many runs have spent from the ledger."""
-    return len(ledger.spending().runs)
-
-
 def _point(spending: Spending) -> dict[str, Any]:
     charged = {
         name: account.epsilon() if spending.asked else 0.0

@@ -173,7 +173,7 @@ class Procedure:
         return self.rules.classes
 
     @property
-    def straight(self) -> IntArray:
+    def exempt_records(self) -> IntArray:
         """Positions of the records that need no privacy and go straight to the student."""
         return self.plan.straight(self.numbers)
 
@@ -205,18 +205,18 @@ class Procedure:
         seal.update(partition.to_bytes() + records.digests)
         return ensemble + seal.digest()
 
-    def groups_mark(self, ledger: Ledger, records: Records, groups: Labels | None) -> str:
+    def groups_digest(self, ledger: Ledger, records: Records, groups: Labels | None) -> str:
         """By which the ledger knows every record's group again; nothing for everyone alike."""
         if not self.plan.individual or groups is None:
             return ""
         return RECORDS + records.grouped(groups, group_key(ledger))
 
-    def require_room(self, ledger: Ledger, groups: str, *, begun: bool) -> None:
+    def require_affordable(self, ledger: Ledger, groups: str, *, begun: bool) -> None:
         """Refuse, before anybody is trained, a ledger that will not pay for a single answer.
 
         Args:
             ledger: of these records.
-            groups: from `groups_mark`.
+            groups: from `groups_digest`.
             begun: whether it may hold answers of this very ensemble, which cost nothing more.
         """
         require_ledger(self.rules, ledger, groups)

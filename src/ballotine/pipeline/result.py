@@ -8,10 +8,10 @@ from typing import Any
 from ballotine.data import Dataset
 from ballotine.data.partition import Partition
 from ballotine.ledger import Anchor, Ledger
-from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
+from ballotine.pipeline.evaluation import Evaluation, LabelEvaluation
 from ballotine.pipeline.folder import RunFolder
-from ballotine.pipeline.groups import GroupSpending
-from ballotine.pipeline.history import cost_history, runs_in
+from ballotine.pipeline.group_spending import GroupSpending
+from ballotine.pipeline.history import cost_history
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.runfile import RunFile
 from ballotine.privacy.guarantee import Guarantee
@@ -47,7 +47,7 @@ class RunAccount:
             ledger.head(),
             spending.epsilon(),
             cost_history(ledger),
-            runs_in(ledger),
+            len(spending.runs),
             groups,
             spending.statement,
         )

@@ -193,7 +193,7 @@ class RunFile(Section):
         return tomli_w.dumps(content)
 
 
-def embedded(name: str) -> str:
+def embedded_runfile(name: str) -> str:
     """The text of a run file that ships with Ballotine."""
     return (resources.files("ballotine.pipeline") / "runfiles" / f"{name}.toml").read_text("utf-8")
 

@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 from ballotine import metrics
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
-from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
+from ballotine.pipeline.evaluation import Evaluation, LabelEvaluation
 from ballotine.students import (
     MultiLabelStudent,
     SpreadingClassifier,

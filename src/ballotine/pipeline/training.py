@@ -67,12 +67,12 @@ def train_ensemble(
     return procedure.steps.train(how, X, y, partition)
 
 
-def with_straight(
+def add_exempt_records(
     procedure: Procedure, public: Matrix, labels: IntArray, X: Matrix, y: IntArray
 ) -> tuple[Matrix, IntArray]:
     """What a student learns from: answered public rows, and records that need no privacy."""
-    straight = procedure.straight
-    return np.concatenate([public, X[straight]]), np.concatenate([labels, y[straight]])
+    exempt = procedure.exempt_records
+    return np.concatenate([public, X[exempt]]), np.concatenate([labels, y[exempt]])
 
 
 def train_student(

@@ -26,12 +26,12 @@ from ballotine.teachers.train import (
 from ballotine.types import IntArray, Matrix
 
 VOTE_CHUNK = 4096
-Ask = Callable[[Any, Matrix], tuple[Matrix, str | None]]
+PredictBallots = Callable[[Any, Matrix], tuple[Matrix, str | None]]
 """Asks a model for its ballots on some rows; tells what went wrong, if something did."""
 
 
 @dataclass(frozen=True)
-class KeptTeacher:
+class StoredTeacher:
     """A trained teacher whose model stays on disk until it is asked for."""
 
     position: int
@@ -56,7 +56,7 @@ class Ensemble:
         engine: where they vote.
     """
 
-    teachers: Sequence[Teacher | KeptTeacher]
+    teachers: Sequence[Teacher | StoredTeacher]
     classes: int
     identity: bytes
     problems: dict[int, str] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class Ensemble:
         return f"<Ensemble of {len(self)} teachers: private>"
 
     @property
-    def ask(self) -> Ask:
+    def predict_ballots(self) -> PredictBallots:
         """How a teacher's model is asked: for a class number per row."""
         return partial(predict_classes, classes=self.classes)
 
@@ -80,7 +80,7 @@ class Ensemble:
     def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
         """Every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
         cast = self.blank(len(X), len(self))
-        work = partial(_vote, X, self.ask, self.blank(0))
+        work = partial(_vote, X, self.predict_ballots, self.blank(0))
         lost = partial(_lost_vote, self.blank(len(X)))
         for column, found, problem in self.engine.map(work, self._voters(), lost):
             cast[:, column] = found
@@ -89,7 +89,7 @@ class Ensemble:
             advance(1)
         return cast
 
-    def _voters(self) -> Iterator[tuple[int, Teacher | KeptTeacher]]:
+    def _voters(self) -> Iterator[tuple[int, Teacher | StoredTeacher]]:
         """Teachers by their column; where workers do not see our disk, with their models."""
         for column, teacher in enumerate(self.teachers):
             if isinstance(teacher, Teacher) or self.engine.same_disk:
@@ -99,13 +99,13 @@ class Ensemble:
 
 
 def _vote(
-    X: Matrix, ask: Ask, none: Matrix, voter: tuple[int, Teacher | KeptTeacher]
+    X: Matrix, predict: PredictBallots, none: Matrix, voter: tuple[int, Teacher | StoredTeacher]
 ) -> tuple[int, Matrix, str | None]:
     """One teacher's column of ballots, and what went wrong."""
     column, teacher = voter
     model, problem, cast = teacher.model, None, [none]
     for start in range(0, len(X), VOTE_CHUNK):
-        found, wrong = ask(model, X[start : start + VOTE_CHUNK])
+        found, wrong = predict(model, X[start : start + VOTE_CHUNK])
         cast.append(found)
         problem = wrong or problem
     return column, np.concatenate(cast), problem
@@ -123,18 +123,18 @@ class TeacherStore:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def load(self, position: int) -> KeptTeacher | None:
+    def load(self, position: int) -> StoredTeacher | None:
         """The teacher of that share, if it was trained before."""
         path = self._path(position)
-        return KeptTeacher(position, path) if path.exists() else None
+        return StoredTeacher(position, path) if path.exists() else None
 
-    def save(self, teacher: Teacher) -> Teacher | KeptTeacher:
+    def save(self, teacher: Teacher) -> Teacher | StoredTeacher:
         """Keep a good teacher, on disk only; a broken one is tried again on the next resume."""
         if teacher.problem is not None:
             return teacher
         path = self._path(teacher.position)
         save_model(path, teacher.model, private=True)
-        return KeptTeacher(teacher.position, path)
+        return StoredTeacher(teacher.position, path)
 
     def _path(self, position: int) -> Path:
         return self._folder / f"teacher-{position:05d}.skops"
@@ -179,12 +179,12 @@ class Trainer:
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None],
-    ) -> list[Teacher | KeptTeacher]:
+    ) -> list[Teacher | StoredTeacher]:
         """The teachers of all shares, in their order.
 
         With a store their models are on disk, and memory does not grow with their number.
         """
-        found: dict[int, Teacher | KeptTeacher] = {}
+        found: dict[int, Teacher | StoredTeacher] = {}
         missing: list[TeacherShare] = []
         for position, rows in enumerate(partition.shares):
             if self.store and (kept := self.store.load(position)):
@@ -208,6 +208,6 @@ class Trainer:
         return int.from_bytes(hashlib.sha256(label).digest()[:3], "big")
 
 
-def problems_of(teachers: Sequence[Teacher | KeptTeacher]) -> dict[int, str]:
+def problems_of(teachers: Sequence[Teacher | StoredTeacher]) -> dict[int, str]:
     """Why some teachers vote a constant, by their position."""
     return {t.position: t.problem for t in teachers if t.problem is not None}

@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
-from ballotine.teachers.ensemble import Ask, Ensemble, Trainer, problems_of
+from ballotine.teachers.ensemble import Ensemble, PredictBallots, Trainer, problems_of
 from ballotine.teachers.train import TeacherKind
 from ballotine.types import FloatArray, IntArray, Matrix
 
@@ -65,7 +65,7 @@ class LabelEnsemble(Ensemble):
     cast: Cast
 
     @property
-    def ask(self) -> Ask:
+    def predict_ballots(self) -> PredictBallots:
         """How a teacher's model is asked: for 0 and 1 per row and label."""
         return partial(name_labels, labels=self.classes, cast=self.cast)
 

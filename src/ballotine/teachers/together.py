@@ -28,11 +28,11 @@ PLAIN_ASSUMPTION = (
 )
 """What a guarantee must say when teachers learnt together without private rounds."""
 
-HALF = 0.5
+DEFAULT_SHARE = 0.5
 SLACK = 1e-9
 """Noise is rounded up by this much, so that the plan and the ledger agree."""
 
-LEARN_ALONE = (
+SETTINGS_ALONE = (
     "epochs",
     "learning_rate",
     "optimiser",
@@ -125,7 +125,7 @@ class LearnTogether:
         """The noise multiplier of private rounds: as given, or for their share of the budget."""
         if self.noise_multiplier is not None:
             return self.noise_multiplier
-        return plan_rounds(budget, self.rounds, self.share or HALF).noise_multiplier
+        return plan_rounds(budget, self.rounds, self.share or DEFAULT_SHARE).noise_multiplier
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def require_network(teacher: Any) -> None:
         )
     default = TorchClassifier().get_params(deep=False)
     given = teacher.get_params(deep=False)
-    if changed := [name for name in LEARN_ALONE if given[name] != default[name]]:
+    if changed := [name for name in SETTINGS_ALONE if given[name] != default[name]]:
         raise ParameterError(
             f"{changed[0]} is for teachers that learn alone; rounds, steps, step_size and decay "
             "say how these learn together"
@@ -182,7 +182,7 @@ class RoundsPlan:
     left: float
 
 
-def plan_rounds(budget: Budget, rounds: int, share: float = HALF) -> RoundsPlan:
+def plan_rounds(budget: Budget, rounds: int, share: float = DEFAULT_SHARE) -> RoundsPlan:
     """The least noise with which all rounds cost a share of the budget.
 
     A budget is shared at one order, that of the whole: rounds and votes are summed there, and

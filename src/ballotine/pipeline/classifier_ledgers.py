@@ -13,7 +13,7 @@ from ballotine.noise import NoiseSource
 
 
 @dataclass
-class OwnLedgers:
+class ClassifierLedgers:
     """The ledgers that an estimator keeps in memory, and all that it has released through.
 
     Attributes:

@@ -37,7 +37,7 @@ class GroupSpending:
     ended: bool
 
 
-def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending, ...]:
+def spending_by_group(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending, ...]:
     """The account of every group that is taught; none without individual budgets."""
     plan, spending = procedure.plan, ledger.spending()
     if not plan.individual:

@@ -17,7 +17,7 @@ class BiasWarning(UserWarning):
     """Budgets and classes go together; that they do depends on private labels."""
 
 
-def warn_about_delta(delta: float, n_records: int) -> str | None:
+def delta_warning(delta: float, n_records: int) -> str | None:
     """The sentence for a δ of 1/n or more, or None."""
     if delta * n_records < 1:
         return None
@@ -27,7 +27,7 @@ def warn_about_delta(delta: float, n_records: int) -> str | None:
     )
 
 
-def warn_about_bias(procedure: Procedure, codes: IntArray) -> str | None:
+def bias_warning(procedure: Procedure, codes: IntArray) -> str | None:
     """The sentence for budgets that correlate with classes, or with some label, or None.
 
     For the holder's eyes: whether there is one depends on private labels.

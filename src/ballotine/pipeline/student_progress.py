@@ -20,7 +20,7 @@ USUAL_STAGE = "training"
 
 
 @contextmanager
-def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]:
+def training_bars(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]:
     """Progress bars for the training of a student: by epoch, by label, or for the whole.
 
     Yields the learner that advances them.
@@ -45,7 +45,7 @@ def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]
             yield _reporting(learner, shown.epoch)
 
 
-def unwatched(model: Any) -> Any:
+def remove_callback(model: Any) -> Any:
     """The trained model without its listener."""
     for each in model.models if isinstance(model, LabelStudents) else [model]:
         if each is not None and tells_epochs(each):
