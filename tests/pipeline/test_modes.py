@@ -343,7 +343,7 @@ def test_a_run_states_no_more_queries_than_there_are_rows(blobs: Path) -> None:
     (blobs / "run.toml").write_text(text)
     settings = RunFile.load(blobs / "run.toml")
     folder = create_folder(settings)
-    with pytest.raises(DataError, match="152 public rows are asked, and there are 151"):
+    with pytest.raises(DataError, match="would ask 152 public rows, but there are only 151"):
         Run(settings, folder).execute()
     assert not folder.ledger.exists()
 

@@ -10,7 +10,8 @@ import pytest
 from ballotine.errors import RunFileError
 from ballotine.pipeline import RunFile, embedded_runfile
 from ballotine.pipeline.estimators import make_estimator
-from ballotine.pipeline.sections import StudentSection, VotingSection
+from ballotine.pipeline.privacy_sections import VotingSection
+from ballotine.pipeline.sections import StudentSection
 from ballotine.voting import ConfidentGNMax, GNMax
 
 GOOD = """

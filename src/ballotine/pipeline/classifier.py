@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -19,9 +18,9 @@ from ballotine.data.identity import Records, records_of
 from ballotine.data.target import label_words
 from ballotine.errors import AbstainedError, DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
-from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
 from ballotine.pipeline.classifier_ledgers import ClassifierLedgers
+from ballotine.pipeline.classifier_parameters import make_noise, parse_mode
 from ballotine.pipeline.counting import first_occurrences
 from ballotine.pipeline.privacy_warnings import (
     BiasWarning,
@@ -143,7 +142,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, codes, names = self._private_rows(X, y, groups, request.mechanism.task)
         self.procedure_ = Procedure.settle(request, len(self.classes_), names, len(X))
         self._warn(codes)
-        self.noise_ = _noise(self.random_state)
+        self.noise_ = make_noise(self.random_state)
         secret = self.noise_.words("partition", b"", 4)
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
         records = records_of(X, label_words(self._task.decode(codes)))
@@ -278,7 +277,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return Request(
             mechanism=GNMax(self.n_teachers / 5) if self.mechanism is None else self.mechanism,
             teachers=self.n_teachers,
-            mode=_mode(self.mode),
+            mode=parse_mode(self.mode),
             budget=self.budget,
             delta=self.delta,
             individual=self.individual,
@@ -348,19 +347,3 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 abstained=missing,
             )
         return answers.labels
-
-
-def _mode(name: str) -> Mode:
-    try:
-        return Mode(name)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Mode)
-        raise ParameterError(f"unknown mode {name!r}; choose one of {known}") from None
-
-
-def _noise(random_state: Any) -> NoiseSource:
-    if random_state is None or isinstance(random_state, numbers.Integral):
-        return source(None if random_state is None else int(random_state))
-    if isinstance(random_state, np.random.RandomState):
-        return source(int(random_state.randint(2**31)))
-    raise ParameterError("random_state must be None (secure noise) or an integer seed")

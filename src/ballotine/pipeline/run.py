@@ -7,15 +7,13 @@ is resumed; spending is the ledger's business and survives on its own.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from ballotine.data import Dataset, load, row_keys
+from ballotine.data import Dataset, row_keys
 from ballotine.data.partition import Partition
-from ballotine.errors import DataError
 from ballotine.files import produce_atomic, write_atomic
-from ballotine.ledger import Ledger, Mode, read_anchor, verify
+from ballotine.ledger import Mode
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
 from ballotine.pipeline.assumptions import (
@@ -28,9 +26,10 @@ from ballotine.pipeline.counting import Counts, first_occurrences
 from ballotine.pipeline.distilling import distill, interruption_warning
 from ballotine.pipeline.estimators import make_estimator, make_transformer
 from ballotine.pipeline.evaluation import label_accuracy
-from ballotine.pipeline.features import Features, feature_assumptions, make_features
+from ballotine.pipeline.features import Features, feature_assumptions
 from ballotine.pipeline.folder import RunFolder, open_log
 from ballotine.pipeline.group_spending import spending_by_group
+from ballotine.pipeline.preparation import Preparation, PreparedRun
 from ballotine.pipeline.privacy_warnings import bias_warning, delta_warning
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import RunAccount, RunResult
@@ -45,34 +44,6 @@ from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
 
 log = logging.getLogger("ballotine.run")
-
-
-@dataclass(frozen=True)
-class PreparedRun:
-    """What a run has settled before anybody is trained; it is handed from stage to stage.
-
-    Attributes:
-        dataset: the records and the public rows.
-        procedure: how votes are counted, charged and stopped.
-        partition: who teaches whom.
-        features: rows as teachers and student take them.
-        ledger: of the data set.
-        secret: what the partition follows from.
-        groups: by which the ledger knows every record's group.
-    """
-
-    dataset: Dataset
-    procedure: Procedure
-    partition: Partition
-    features: Features
-    ledger: Ledger
-    secret: bytes = field(repr=False)
-    groups: str = ""
-
-    def voters_name(self, ensemble: Ensemble) -> bytes:
-        """The ensemble's name in queries."""
-        name = self.features.name(ensemble.identity)
-        return self.procedure.voters_name(name, self.partition, self.dataset.records)
 
 
 class Run:
@@ -96,7 +67,7 @@ class Run:
         """Run all stages; those that finished in an earlier attempt are not repeated."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
-        prepared = self._prepare()
+        prepared = self._preparation().prepare()
         with prepared.ledger:
             ensemble = self._train(prepared)
             ballots = self._vote(prepared, ensemble)
@@ -108,85 +79,11 @@ class Run:
         return result
 
     def load_and_partition(self) -> tuple[Dataset, Partition]:
-        """The records and who teaches whom in this run: private."""
-        dataset = load(self.settings.data_spec())
-        return dataset, self._partition(dataset, self._settle(dataset), self._secret())
+        """Return the records and their partition in this run: private."""
+        return self._preparation().load_and_partition()
 
-    def _prepare(self) -> PreparedRun:
-        """Settle everything that must be known before training starts and anything is charged."""
-        secret = self._secret()
-        dataset = load(self.settings.data_spec())
-        procedure = self._settle(dataset)
-        partition = self._partition(dataset, procedure, secret)
-        features = make_features(self.settings.features, dataset, self.progress)
-        ledger = self._open_ledger(dataset, procedure)
-        try:
-            groups = procedure.groups_digest(ledger, dataset.records, dataset.groups)
-            begun = self.folder.root.name in ledger.spending().runs
-            procedure.require_affordable(ledger, groups, begun=begun)
-        except BaseException:
-            ledger.close()
-            raise
-        return PreparedRun(dataset, procedure, partition, features, ledger, secret, groups)
-
-    def _secret(self) -> bytes:
-        """What the partition follows from: kept, so that a resumed run deals alike."""
-        path = self.folder.secret
-        if not path.exists():
-            write_atomic(path, self.noise.words("partition", b"", 4), private=True)
-        return path.read_bytes()
-
-    def _settle(self, dataset: Dataset) -> Procedure:
-        """Settle how votes are counted, charged and stopped, from public facts alone."""
-        voting = self.settings.voting
-        mechanism = voting.build(dataset.classes)
-        if not isinstance(dataset.task, mechanism.task):
-            raise DataError(
-                f"[voting] mechanism: {mechanism.name} is for {mechanism.task.noun} per record, "
-                f"and the data has {dataset.task.noun}"
-            )
-        pool, stated = self._pool(dataset), voting.max_queries
-        if self.settings.budget.mode is Mode.FIXED and len(pool) < (stated or 0):
-            raise DataError(
-                f"[voting] max_queries: in fixed mode {stated} public rows are asked, and there "
-                f"are {len(pool)}; state as many as there are, or leave it out"
-            )
-        queries = len(set(row_keys(pool)))
-        request = self.settings.request(labels=dataset.classes, queries=queries)
-        groups = None if request.individual is None else dataset.groups
-        procedure = Procedure.settle(request, len(dataset.classes), groups, len(dataset.X_private))
-        if procedure.plan.individual:
-            for line in procedure.plan.table(procedure.classes).splitlines():
-                log.info("plan: %s", line)
-        return procedure
-
-    def _pool(self, dataset: Dataset | Features) -> Matrix:
-        """The public rows that are asked, in their order."""
-        return dataset.X_public[: self.settings.voting.max_queries]
-
-    def _partition(self, dataset: Dataset, procedure: Procedure, secret: bytes) -> Partition:
-        with self.progress.stage("partition", 1) as advance:
-            strategy = self.settings.partition.build(dataset.groups)
-            partition = procedure.deal(strategy, dataset.y_private, secret)
-            advance(1)
-        return partition
-
-    def _open_ledger(self, dataset: Dataset, procedure: Procedure) -> Ledger:
-        path = self.settings.budget.ledger or self.folder.ledger
-        promise = procedure.rules.promise()
-        if procedure.rules.mode is Mode.FIXED:  # how ε will be published takes a while to plan
-            with self.progress.stage("plan", 1) as advance:
-                ledger = Ledger.open(path, promise, dataset.fingerprint)
-                advance(1)
-        else:
-            ledger = Ledger.open(path, promise, dataset.fingerprint)
-        try:
-            if self.folder.card.exists():  # a card was issued: the ledger must not be older
-                verify(ledger, read_anchor(self.folder.card))
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
+    def _preparation(self) -> Preparation:
+        return Preparation(self.settings, self.folder, self.noise, self.progress)
 
     def _train(self, prepared: PreparedRun) -> Ensemble:
         teachers, data, procedure = self.settings.teachers, prepared.dataset, prepared.procedure
@@ -221,11 +118,11 @@ class Run:
 
     def _vote(self, prepared: PreparedRun, ensemble: Ensemble) -> Matrix:
         """Cast ballots on the whole pool and keep them: they cost nothing until released."""
-        digest = digest_of(prepared.voters_name(ensemble), self._pool(prepared.dataset))
+        digest = digest_of(prepared.voters_name(ensemble), prepared.pool)
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = load_ballots(self.folder, digest)
             if ballots is None:
-                ballots = ensemble.ballots(self._pool(prepared.features), advance)
+                ballots = ensemble.ballots(prepared.pool_features, advance)
                 save_ballots(self.folder, ballots, digest)
             else:
                 advance(len(ensemble))
@@ -238,7 +135,7 @@ class Run:
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
 
     def _answer(self, prepared: PreparedRun, voters: CastBallots) -> Answers:
-        pool, rules = self._pool(prepared.dataset), prepared.procedure.rules
+        pool, rules = prepared.pool, prepared.procedure.rules
         keys, places = row_keys(pool), np.arange(len(pool))
         session = Session.open(
             rules,
@@ -266,7 +163,7 @@ class Run:
         features, data = prepared.features, prepared.dataset
         rows, labels = add_exempt_records(
             prepared.procedure,
-            self._pool(features),
+            prepared.pool_features,
             answers.labels,
             features.X_private,
             data.y_private,

@@ -14,12 +14,15 @@ from pydantic import ValidationError, model_validator
 from ballotine.data import DataSpec
 from ballotine.errors import ParameterError, RunFileError
 from ballotine.ledger import Mode
+from ballotine.pipeline.privacy_sections import (
+    BudgetSection,
+    IndividualSection,
+    VotingSection,
+)
 from ballotine.pipeline.procedure import Request
 from ballotine.pipeline.sections import (
-    BudgetSection,
     DataSection,
     FeaturesSection,
-    IndividualSection,
     PartitionSection,
     ReportSection,
     RunSection,
@@ -27,7 +30,6 @@ from ballotine.pipeline.sections import (
     StudentSection,
     TeachersSection,
     TogetherSection,
-    VotingSection,
 )
 
 
