@@ -248,7 +248,7 @@ def test_what_the_modes_need() -> None:
         fixed(budget=budget)
     with pytest.raises(ParameterError, match="number of queries, beforehand"):
         fixed(queries=None)
-    with pytest.raises(ParameterError, match="only the fixed mode"):
+    with pytest.raises(ParameterError, match="for fixed mode only"):
         fixed(mode="strict", budget=budget, delta=None)
     with pytest.raises(ParameterError, match="works with gnmax and confident-gnmax, not with ln"):
         fixed(mechanism=LNMax(0.1))

@@ -76,7 +76,7 @@ def test_the_template_shows_every_section_and_key() -> None:
         ("delta = 1e-5", "delta = 1", r"\[budget\] delta: .*less than 1"),
         ("[budget]", "[bugdet]", r"\[budget\] field required|\[bugdet\] unknown key"),
         ('source = "digits"', "", r"\[data\] give either source"),
-        ("public_rows = 0.2", "", r"\[data\] no public rows"),
+        ("public_rows = 0.2", "", r"\[data\] there are no public rows"),
         ("experiment = true", "", r"\[budget\] ledger is missing"),
         ("[run]", "[teachers]\nnumber = 0\n[run]", r"\[teachers\] number: "),
         ("[run]", '[run]\nname = "../escape"', r"\[run\] name: "),
@@ -94,7 +94,7 @@ def test_a_real_run_may_not_be_seeded() -> None:
     text = GOOD.replace("experiment = true", "seed = 1").replace(
         "delta = 1e-5", 'delta = 1e-5\nledger = "x.sqlite"'
     )
-    with pytest.raises(RunFileError, match=r"\[run\] seed: who knows the seed"):
+    with pytest.raises(RunFileError, match=r"\[run\] seed: whoever knows the seed"):
         RunFile.parse(text, "run.toml")
 
 

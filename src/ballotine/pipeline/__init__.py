@@ -1,4 +1,4 @@
-"""The pipeline: as a scikit-learn estimator, and as a run described by one file."""
+"""The pipeline, as a scikit-learn estimator and as a run that one file describes."""
 
 from ballotine.pipeline.classifier import PateClassifier
 from ballotine.pipeline.folder import RunFolder, create_folder, open_folder, provisional_folder

@@ -1,4 +1,4 @@
-"""Parameters of `PateClassifier` that have a form of their own in scikit-learn."""
+"""Parse those parameters of `PateClassifier` that follow scikit-learn's conventions."""
 
 from __future__ import annotations
 

@@ -25,17 +25,17 @@ class VotingSection(Section):
 
     mechanism: str = "confident-gnmax"
     thresholds: float | list[float] | None = Field(
-        default=None, description="when a teacher names a label"
+        default=None, description="probability above which a teacher names a label"
     )
-    parents: dict[str, str] | None = Field(default=None, description="which label implies which")
+    parents: dict[str, str] | None = Field(
+        default=None, description="the label that each label implies"
+    )
     first: Literal["roots", "leaves"] | None = None
-    max_queries: int | None = Field(
-        default=None, ge=1, description="ask at most so many public rows"
-    )
+    max_queries: int | None = Field(default=None, ge=1, description="the most public rows to ask")
 
     @classmethod
     def parameters(cls) -> type[Section]:
-        """The keys of mechanisms, as a section of their own."""
+        """Return a section of the parameters that mechanisms declare."""
         keys: dict[str, Any] = {
             name: (one.type | None, Field(default=None, gt=one.above, description=one.help))
             for name, one in shared(MECHANISMS.usable()).items()
@@ -45,11 +45,11 @@ class VotingSection(Section):
     @model_validator(mode="before")
     @classmethod
     def _check_parameters(cls, content: Any) -> Any:
-        """Unknown keys and values of the wrong kind are errors of that key."""
+        """Report unknown keys and invalid values under their own key."""
         if not isinstance(content, dict):
             return content
         if isinstance(name := content.get("mechanism"), str):
-            MECHANISMS.require(name)  # what is wrong with it comes before its keys
+            MECHANISMS.require(name)  # report a wrong mechanism before its parameters
         given = {key: value for key, value in content.items() if key not in cls.model_fields}
         checked = cls.parameters().model_validate(given)
         return content | checked.model_dump(exclude_unset=True)
@@ -63,14 +63,14 @@ class VotingSection(Section):
         if self.parents is not None and not hasattr(mechanism, "dependencies"):
             raise ValueError(f"{mechanism.name} does not use parents")
         if self.first is not None and self.parents is None:
-            raise ValueError("first says which end of parents is asked first: give parents")
+            raise ValueError("first needs parents: it says which of these labels are asked first")
         return self
 
     def build(self, labels: Sequence[str | int] = ()) -> Mechanism:
-        """The mechanism with exactly the parameters it takes.
+        """Return the mechanism, with its parameters.
 
         Args:
-            labels: the names of the labels, which ``parents`` speaks of.
+            labels: the names of the labels, to which ``parents`` refers.
         """
         parameters = dict(self.model_extra or {})
         if labels and self.parents is not None:
@@ -81,8 +81,8 @@ class VotingSection(Section):
         parents = self.parents or {}
         if unknown := [n for pair in parents.items() for n in pair if n not in labels]:
             raise ParameterError(
-                f"[voting] parents: there is no label {quoted(unknown[:1])}; "
-                f"there are {quoted(labels)}"
+                f"[voting] parents: unknown label {quoted(unknown[:1])}; the labels are "
+                f"{quoted(labels)}"
             )
         numbers = tuple(labels.index(parents[name]) if name in parents else None for name in labels)
         return Dependencies(numbers, self.first or "roots")
@@ -104,10 +104,10 @@ class BudgetSection(Section):
     @model_validator(mode="after")
     def _one_promise(self) -> Self:
         if self.groups and self.epsilon is not None:
-            raise ValueError("epsilon is for everyone, and groups have their own: give one of them")
+            raise ValueError("give either epsilon (for everyone) or groups (one ε per group)")
         if self.mode is Mode.FIXED and (self.groups or self.epsilon is not None):
             raise ValueError(
-                "in fixed mode the number of queries decides what they cost: "
+                "in fixed mode the number of queries determines the cost: "
                 f"leave {'groups' if self.groups else 'epsilon'} out"
             )
         if self.mode is not Mode.FIXED and not self.groups and self.epsilon is None:
@@ -120,19 +120,19 @@ class BudgetSection(Section):
         return self
 
     def build(self) -> Budget | None:
-        """The promise to everyone; None where groups, or the fixed mode, make another."""
+        """Return the budget for everyone; None with groups and in fixed mode."""
         return None if self.epsilon is None else Budget(self.epsilon, self.delta)
 
 
 class IndividualSection(Section):
-    """How records with budgets of their own are taught, and where it says who is who."""
+    """How individual budgets are enforced, and which record is in which group."""
 
     method: Literal["weighting", "upsampling", "vanishing"] | None = None
     column: str | None = Field(default=None, description="column that names each record's group")
     groups: FilePath | None = Field(
-        default=None, description="file that names each record's group instead"
+        default=None, description="file that names each record's group, instead of column"
     )
-    rule: str | None = Field(default=None, description="how budgets become influence")
+    rule: str | None = Field(default=None, description="how budgets determine influence")
     precision: float | None = Field(default=None, gt=0, description="upsampling only")
 
     @model_validator(mode="after")
@@ -148,7 +148,7 @@ class IndividualSection(Section):
         return self
 
     def build(self, budgets: dict[str, float | str]) -> Scheme | None:
-        """The scheme with exactly the options it takes."""
+        """Return the scheme, with its options."""
         if self.method is None:
             return None
         kind = SCHEMES[self.method]

@@ -1,7 +1,7 @@
-"""One run, from the run file to a student: partition, teachers, votes, answers, student.
+"""One run, stage by stage: prepare, train teachers, vote, answer, train the student.
 
-Every stage leaves its result in the run's folder and takes it from there when the run
-is resumed; spending is the ledger's business and survives on its own.
+Every stage stores its result in the run folder and reuses it when the run is resumed. What was
+spent is in the ledger.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Run:
         if settings.together.method is not None:
             require_network(self.teacher)
         self.learner = make_estimator(*settings.learner(), "student")
-        if settings.features.kind is not None:  # a wrong name fails before anything is read
+        if settings.features.kind is not None:  # a wrong name fails before any file is read
             make_transformer(settings.features.kind, settings.features.options, "features")
 
     def execute(self) -> RunResult:
@@ -71,7 +71,7 @@ class Run:
         with prepared.ledger:
             ensemble = self._train(prepared)
             ballots = self._vote(prepared, ensemble)
-            self._keep_problems(ensemble)
+            self._store_problems(ensemble)
             answers = self._answer(prepared, CastBallots(prepared.voters_name(ensemble), ballots))
             student = self._distill(prepared, answers)
             result = self._result(prepared, answers, student)
@@ -117,7 +117,7 @@ class Run:
         return ensemble
 
     def _vote(self, prepared: PreparedRun, ensemble: Ensemble) -> Matrix:
-        """Cast ballots on the whole pool and keep them: they cost nothing until released."""
+        """Cast ballots on the whole pool and store them: they cost nothing until released."""
         digest = digest_of(prepared.voters_name(ensemble), prepared.pool)
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = load_ballots(self.folder, digest)
@@ -128,8 +128,8 @@ class Run:
                 advance(len(ensemble))
         return ballots
 
-    def _keep_problems(self, ensemble: Ensemble) -> None:
-        """Write down why some teachers cast constant ballots, in the private part of the folder."""
+    def _store_problems(self, ensemble: Ensemble) -> None:
+        """Write why some teachers cast constant ballots to the private part of the folder."""
         if ensemble.problems:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
@@ -159,7 +159,7 @@ class Run:
         return answers
 
     def _distill(self, prepared: PreparedRun, answers: Answers) -> Student:
-        """Learn from public rows and answers, and from records that need no privacy."""
+        """Train the student on answered public rows and on records that need no privacy."""
         features, data = prepared.features, prepared.dataset
         rows, labels = add_exempt_records(
             prepared.procedure,
@@ -182,7 +182,7 @@ class Run:
 
     def _result(self, prepared: PreparedRun, answers: Answers, student: Student) -> RunResult:
         data, procedure, ledger = prepared.dataset, prepared.procedure, prepared.ledger
-        with ledger.snapshot():  # others may write: guarantee and anchor are of one moment
+        with ledger.snapshot():  # others may write: guarantee and anchor must agree
             guarantee = make_guarantee(
                 ledger,
                 prepared.partition,
@@ -219,7 +219,7 @@ class Run:
     def _warnings(
         self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Warnings for everybody, and those for the holder that depend on private records."""
+        """Return public warnings, and those for the holder, which depend on private records."""
         public = list(dataset.notes)
         protected = len(dataset.X_private) - len(procedure.exempt_records)
         if (text := delta_warning(procedure.plan.delta, protected)) is not None:
@@ -230,13 +230,13 @@ class Run:
         bias = bias_warning(procedure, dataset.y_private)
         if bias is None:
             return tuple(public), ()
-        # The labels of an experiment are known anyway; those of a real run are not.
+        # In an experiment the labels are no secret.
         if self.settings.run.experiment:
             return (*public, bias), ()
         return tuple(public), (bias,)
 
     def _experiment(self, result: RunResult, features: Features) -> None:
-        """Numbers that use labels nobody has in a real run."""
+        """Add numbers computed from labels that are not available in a real run."""
         data = result.dataset
         if data.y_public is not None:
             result.label_accuracy = label_accuracy(

@@ -1,4 +1,4 @@
-"""The sections of a run file: their keys, their defaults, and what they are turned into."""
+"""The sections of a run file, with their keys and defaults: data, teachers, student, report."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from ballotine.teachers.together import LearnTogether
 from ballotine.types import Labels
 
 LONGEST_NAME = 255
-"""Bytes in the name of a file."""
+"""The most bytes that a file name may have."""
 
 
-def _named(path: Path) -> Path:
-    """A path that can be asked for; whether it is there is another question."""
+def _require_valid(path: Path) -> Path:
+    """Refuse a path that no file can have."""
     if "\0" in str(path) or any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
-        raise ValueError("this cannot be the name of a file")
+        raise ValueError("this is not a valid file name")
     return path
 
 
-FilePath = Annotated[Path, AfterValidator(_named)]
+FilePath = Annotated[Path, AfterValidator(_require_valid)]
 
 
 class Section(BaseModel):
-    """A section of a run file: unknown keys are errors, values are what they say."""
+    """A section of a run file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class RunSection(Section):
-    """How the run is carried out."""
+    """The run's name, folder and seed."""
 
     name: str = Field(default="run", pattern=r"^[A-Za-z0-9._-]+$", max_length=100)
     folder: FilePath | None = Field(
-        default=None, description="where results go; runs/NAME-… when absent"
+        default=None, description="where results go; runs/NAME-… by default"
     )
     seed: int | None = Field(default=None, ge=0, description="for experiments only")
     experiment: bool = False
@@ -58,7 +58,7 @@ class DataSection(Section):
         default=None, min_length=1, description="columns of 0 and 1, one per label"
     )
     classes: list[str] | list[int] | None = Field(
-        default=None, description="the classes, as public facts"
+        default=None, description="the classes, if they are public knowledge"
     )
     schema_file: FilePath | None = Field(
         default=None, alias="schema", description="public schema: ranges, levels, classes"
@@ -74,16 +74,16 @@ class DataSection(Section):
             raise ValueError("give either source (a named set) or private (a file)")
         if self.public is None and self.public_rows is None:
             raise ValueError(
-                "no public rows to be answered: give public (a file), or public_rows (how many "
-                "rows of the set or of the private file are made public)"
+                "there are no public rows to answer: give public (a file), or public_rows (how "
+                "many rows of the set or of the private file become public)"
             )
         if self.targets is not None and (self.target is not None or self.classes is not None):
-            raise ValueError("targets are labels of 0 and 1: give neither target nor classes")
+            raise ValueError("give either targets (several labels), or target and classes")
         return self
 
 
 class FeaturesSection(Section):
-    """What teachers and student see of a row; learnt from public rows alone."""
+    """A transformer that is fitted on public rows and applied to all rows."""
 
     kind: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
@@ -96,11 +96,11 @@ class FeaturesSection(Section):
 
 
 class PartitionSection(Section):
-    """How records are dealt to teachers."""
+    """How records are assigned to teachers."""
 
     kind: Literal["random", "stratified", "similarity", "dirichlet", "column"] = "random"
     similarity: float | None = Field(
-        default=None, ge=0, le=100, description="similarity: percent of records dealt at random"
+        default=None, ge=0, le=100, description="similarity: percent of records assigned at random"
     )
     alpha: float | None = Field(default=None, gt=0, description="dirichlet: small is uneven")
     column: str | None = Field(
@@ -119,10 +119,10 @@ class PartitionSection(Section):
         return self
 
     def build(self, names: Labels | None) -> Strategy:
-        """The way to deal.
+        """Return the partition strategy.
 
         Args:
-            names: what the column holds, one for every private record.
+            names: the column's values, one per private record.
         """
         options: dict[str, dict[str, Any]] = {
             "similarity": {"s": self.similarity},
@@ -133,14 +133,14 @@ class PartitionSection(Section):
 
 
 class TeachersSection(Section):
-    """Who learns from the private records."""
+    """How many teachers there are, and what they are."""
 
     number: int = Field(default=50, ge=1, le=10**7)
     kind: str = "nearest-neighbours"
     options: dict[str, Any] = Field(default_factory=dict)
     engine: Literal["local", "ray"] = "local"
     jobs: int | None = Field(
-        default=None, ge=1, le=10_000, description="processes; all cores when absent"
+        default=None, ge=1, le=10_000, description="processes; all cores by default"
     )
 
 
@@ -169,7 +169,7 @@ class TogetherSection(Section):
         return self
 
     def build(self) -> LearnTogether | None:
-        """How they learn together, if they do."""
+        """Return the settings; None if each teacher learns alone."""
         return None if self.method is None else self._settings()
 
     def _settings(self) -> LearnTogether:
@@ -177,7 +177,7 @@ class TogetherSection(Section):
 
 
 class StudentSection(Section):
-    """Who learns from the answers and may be released."""
+    """The model that is trained on the answers and may be released."""
 
     kind: str = "auto"
     options: dict[str, Any] = Field(default_factory=dict)
@@ -189,13 +189,13 @@ class StudentSection(Section):
         return self
 
     def resolve(self, *, several: bool, patches: bool) -> tuple[str, dict[str, Any]]:
-        """Kind and options, those of auto as well.
+        """Return kind and options, with auto resolved.
 
-        What auto takes was measured, by kind of data: docs/papers/student.md and patepp.md.
+        The choices of auto were measured: docs/papers/student.md and patepp.md.
 
         Args:
             several: whether a record may have several labels.
-            patches: whether rows are seen as patches of images.
+            patches: whether the features are patches of images.
         """
         if self.kind != "auto":
             return self.kind, self.options
@@ -207,7 +207,7 @@ class StudentSection(Section):
 
 
 class ReportSection(Section):
-    """What the report says about itself."""
+    """The report's title and the data's holder."""
 
     title: str = "Privacy report"
     holder: str = Field(default="", description="who holds the data, for the card")

@@ -27,12 +27,12 @@ from ballotine.types import IntArray, Matrix
 
 VOTE_CHUNK = 4096
 PredictBallots = Callable[[Any, Matrix], tuple[Matrix, str | None]]
-"""Asks a model for its ballots on some rows; tells what went wrong, if something did."""
+"""Returns a model's ballots on some rows, and the problem if there was one."""
 
 
 @dataclass(frozen=True)
 class StoredTeacher:
-    """A trained teacher whose model stays on disk until it is asked for."""
+    """A trained teacher whose model stays on disk until it is used."""
 
     position: int
     path: Path
@@ -40,7 +40,7 @@ class StoredTeacher:
 
     @property
     def model(self) -> Any:
-        """The model, read anew."""
+        """The model, read from disk."""
         return load_own_model(self.path)
 
 
@@ -51,9 +51,9 @@ class Ensemble:
     Attributes:
         teachers: one per share, broken ones included.
         classes: how many classes they choose from.
-        identity: names this ensemble in query ids.
-        problems: why some vote a constant, by their position, for the holder only.
-        engine: where they vote.
+        identity: the name of this ensemble in query ids.
+        problems: why some teachers cast constant ballots, by position; for the holder only.
+        engine: runs the voting.
     """
 
     teachers: Sequence[Teacher | StoredTeacher]
@@ -70,15 +70,15 @@ class Ensemble:
 
     @property
     def predict_ballots(self) -> PredictBallots:
-        """How a teacher's model is asked: for a class number per row."""
+        """Predicts a class number per row."""
         return partial(predict_classes, classes=self.classes)
 
     def blank(self, *shape: int) -> Matrix:
-        """Ballots of teachers that have nothing to say."""
+        """Return the ballots of teachers that failed: the first class."""
         return np.zeros(shape, dtype=np.int64)
 
     def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
-        """Every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
+        """Return every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
         cast = self.blank(len(X), len(self))
         work = partial(_vote, X, self.predict_ballots, self.blank(0))
         lost = partial(_lost_vote, self.blank(len(X)))
@@ -90,7 +90,7 @@ class Ensemble:
         return cast
 
     def _voters(self) -> Iterator[tuple[int, Teacher | StoredTeacher]]:
-        """Teachers by their column; where workers do not see our disk, with their models."""
+        """Yield teachers by column, with their models if workers cannot read this disk."""
         for column, teacher in enumerate(self.teachers):
             if isinstance(teacher, Teacher) or self.engine.same_disk:
                 yield column, teacher
@@ -101,7 +101,7 @@ class Ensemble:
 def _vote(
     X: Matrix, predict: PredictBallots, none: Matrix, voter: tuple[int, Teacher | StoredTeacher]
 ) -> tuple[int, Matrix, str | None]:
-    """One teacher's column of ballots, and what went wrong."""
+    """Return one teacher's column of ballots, and the problem if there was one."""
     column, teacher = voter
     model, problem, cast = teacher.model, None, [none]
     for start in range(0, len(X), VOTE_CHUNK):
@@ -112,24 +112,24 @@ def _vote(
 
 
 def _lost_vote(blank: Matrix, voter: tuple[int, Any], reason: str) -> tuple[int, Matrix, str]:
-    """The ballots of a teacher whose process died with every attempt."""
+    """Return the ballots of a teacher whose process died in every attempt."""
     return voter[0], blank, reason
 
 
 class TeacherStore:
-    """Teachers on disk, one file each, so that an interrupted training resumes."""
+    """Teachers on disk, one file each, so that training can be resumed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self, position: int) -> StoredTeacher | None:
-        """The teacher of that share, if it was trained before."""
+        """Return the teacher of that share, if it is stored."""
         path = self._path(position)
         return StoredTeacher(position, path) if path.exists() else None
 
     def save(self, teacher: Teacher) -> Teacher | StoredTeacher:
-        """Keep a good teacher, on disk only; a broken one is tried again on the next resume."""
+        """Move a teacher to disk; a broken one is not stored, so that a resumed run tries again."""
         if teacher.problem is not None:
             return teacher
         path = self._path(teacher.position)
@@ -147,10 +147,10 @@ class Trainer:
     Attributes:
         estimator: any scikit-learn classifier; it is cloned, never fitted itself.
         classes: how many classes, or labels, there are.
-        secret: what seeds and the ensemble's name follow from.
-        engine: where the work is done.
-        store: where finished teachers are kept, or None.
-        variant: what else tells this ensemble's ballots from those of others.
+        secret: determines the seeds and the ensemble's name.
+        engine: runs the training.
+        store: where finished teachers are stored, or None.
+        variant: anything else that the ballots depend on; part of the ensemble's name.
     """
 
     estimator: Any
@@ -167,7 +167,7 @@ class Trainer:
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
-        """One teacher per share; finished ones are taken from the store."""
+        """Train one teacher per share; stored ones are reused."""
         teachers = self.teachers(ONE_CLASS, X, y, partition, advance)
         identity, problems = self.identity(len(teachers)), problems_of(teachers)
         return Ensemble(teachers, self.classes, identity, problems, self.engine)
@@ -180,15 +180,15 @@ class Trainer:
         partition: Partition,
         advance: Callable[[int], None],
     ) -> list[Teacher | StoredTeacher]:
-        """The teachers of all shares, in their order.
+        """Train the teachers of all shares, and return them in order.
 
-        With a store their models are on disk, and memory does not grow with their number.
+        With a store, models are on disk, and memory does not grow with their number.
         """
         found: dict[int, Teacher | StoredTeacher] = {}
         missing: list[TeacherShare] = []
         for position, rows in enumerate(partition.shares):
-            if self.store and (kept := self.store.load(position)):
-                found[position] = kept
+            if self.store and (stored := self.store.load(position)):
+                found[position] = stored
                 advance(1)
             else:
                 missing.append(TeacherShare(position, rows, self._seed(position)))
@@ -199,7 +199,7 @@ class Trainer:
         return [found[position] for position in range(len(partition.shares))]
 
     def identity(self, n_teachers: int) -> bytes:
-        """A name for the ensemble: unguessable when the secret is."""
+        """Return the ensemble's name, as hard to guess as the secret."""
         text = f"ballotine/ensemble/1\0{n_teachers}\0{self.estimator!r}\0{self.variant}"
         return hashlib.sha256(text.encode() + self.secret).digest()
 
@@ -209,5 +209,5 @@ class Trainer:
 
 
 def problems_of(teachers: Sequence[Teacher | StoredTeacher]) -> dict[int, str]:
-    """Why some teachers vote a constant, by their position."""
+    """Return why some teachers cast constant ballots, by position."""
     return {t.position: t.problem for t in teachers if t.problem is not None}
