@@ -285,7 +285,9 @@ class TestClones:
 
     def test_without_either_a_clone_is_refused(self) -> None:
         for pate in (classifier(), classifier().fit(X[PRIVATE], Y[PRIVATE])):
-            with pytest.raises(ParameterError, match=r"ledger= to a file .* random_state= to a seed"):
+            with pytest.raises(
+                ParameterError, match=r"ledger= to a file .* random_state= to a seed"
+            ):
                 clone(pate)
 
     def test_searches_are_refused_and_do_not_score_nan(self) -> None:

@@ -142,7 +142,7 @@ def test_what_does_not_go_together() -> None:
         classifier(scheme, np.where(GROUPS == "open", "other", GROUPS))
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         classifier(scheme, GROUPS[:10])
-    with pytest.raises(ParameterError, match="at random"):
+    with pytest.raises(ParameterError, match="random partition"):
         classifier(scheme, GROUPS, partition="stratified")
     with pytest.raises(ParameterError, match="not with lnmax"):
         classifier(scheme, GROUPS, mechanism=LNMax(0.1))
@@ -252,7 +252,7 @@ def test_a_file_of_groups_and_resolved_paths(people: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("delta = 1e-5", "delta = 1e-5\nepsilon = 1.0", r"\[budget\] epsilon is for everyone"),
+        ("delta = 1e-5", "delta = 1e-5\nepsilon = 1.0", r"\[budget\] give either epsilon"),
         ('"low"', '"lowest"', r"\[budget\] groups\.old: a budget is a number"),
         ("young = 8.0", "young = -1", r"\[budget\] groups\.young: a group's ε must be positive"),
         ('"weighting"', '"wishing"', r"\[individual\] method: "),

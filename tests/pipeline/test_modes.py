@@ -246,7 +246,7 @@ def test_what_the_modes_need() -> None:
         fixed(mode="loose")
     with pytest.raises(ParameterError, match="leave budget out"):
         fixed(budget=budget)
-    with pytest.raises(ParameterError, match="number of queries, beforehand"):
+    with pytest.raises(ParameterError, match="number of queries in advance"):
         fixed(queries=None)
     with pytest.raises(ParameterError, match="for fixed mode only"):
         fixed(mode="strict", budget=budget, delta=None)
@@ -390,7 +390,7 @@ def test_a_paper_run_carries_a_red_banner(blobs: Path, ballotine: Any) -> None:
         (
             '"gnmax"\nsigma = 12.0',
             '"lnmax"\ngamma = 0.1',
-            r"\[budget\] the fixed mode works with gnmax",
+            r"\[budget\] fixed mode works with gnmax",
         ),
     ],
 )

@@ -330,5 +330,5 @@ def test_impossible_plans_and_parameters(ledger: Ledger) -> None:
         PrivateRounds(1.0, 0.0, ledger, SeededNoise(0), b"e")
     with pytest.raises(ParameterError, match="nothing to release"):
         Rounds(LINEAR, replace(HOW, method="conventional"), BATCH, b"s", release=rounds(ledger))
-    with pytest.raises(ParameterError, match="paid for"):
+    with pytest.raises(ParameterError, match="adds noise and pays"):
         Rounds(LINEAR, replace(HOW, clip=1.0), BATCH, b"s")
