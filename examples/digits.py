@@ -1,4 +1,4 @@
-"""The example of the README: handwritten digits, 50 teachers, one student, one guarantee."""
+"""The README example: handwritten digits, 50 teachers, one student, one guarantee."""
 
 from sklearn.datasets import load_digits
 

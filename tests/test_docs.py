@@ -26,7 +26,7 @@ from ballotine.data import ColumnSchema, Schema
 from ballotine.estimators import STUDENTS
 from ballotine.ledger import Ledger
 from ballotine.pipeline import RunFile
-from ballotine.pipeline.sections import VotingSection
+from ballotine.pipeline.privacy_sections import VotingSection
 from ballotine.privacy.guarantee import NEIGHBOURING
 from ballotine.voting import MECHANISMS
 from scripts import layers

@@ -18,9 +18,9 @@ from ballotine import estimators, shipped
 from ballotine.errors import ParameterError, RunFileError, RunFolderError
 from ballotine.estimators import STUDENTS, TRANSFORMERS, register_student, register_transformer
 from ballotine.models import PARTS, TRUSTED, load_model, save_model
-from ballotine.pipeline import RunFile, embedded
+from ballotine.pipeline import RunFile, embedded_runfile
 from ballotine.pipeline.estimators import make_estimator, make_transformer
-from ballotine.pipeline.features import ROW_BY_ROW, assumed
+from ballotine.pipeline.features import ROW_BY_ROW, feature_assumptions
 from ballotine.pipeline.sections import FeaturesSection
 from ballotine.registry import Registry
 from ballotine.voting import MECHANISMS, GNMax, LNMax, make_mechanism, register
@@ -152,8 +152,10 @@ def test_a_registered_student_has_a_short_name_and_is_trusted(tmp_path: Path) ->
 def test_a_registered_transformer_has_a_short_name(tmp_path: Path) -> None:
     register_transformer("halved", Halved)
     assert isinstance(make_transformer("halved", {}, "features"), Halved)
-    assert assumed(FeaturesSection(kind="halved")) == (ROW_BY_ROW,), "it is not one of ours"
-    assert assumed(FeaturesSection(kind="patches")) == ()
+    assert feature_assumptions(FeaturesSection(kind="halved")) == (ROW_BY_ROW,), (
+        "it is not one of ours"
+    )
+    assert feature_assumptions(FeaturesSection(kind="patches")) == ()
     save_model(tmp_path / "halved.skops", Halved())
     assert isinstance(load_model(tmp_path / "halved.skops"), Halved)
 
@@ -227,7 +229,7 @@ def test_a_broken_package_is_named_and_breaks_nothing_else(
             make_mechanism(name, {})
     with pytest.raises(RunFileError, match=r"\[student\] kind: .*package 'acme-votes' cannot be"):
         make_estimator("acme-broken", {}, "student")
-    text = embedded("template").replace('"confident-gnmax"\n', '"broken"\nvolume = 3\n', 1)
+    text = embedded_runfile("template").replace('"confident-gnmax"\n', '"broken"\nvolume = 3\n', 1)
     with pytest.raises(RunFileError, match=r"\[voting\] the mechanism 'broken' of the package"):
         RunFile.parse(text, "run.toml")
     assert "acme_votes.Student" in estimators.added_types()

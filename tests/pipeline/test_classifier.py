@@ -179,7 +179,7 @@ def test_bad_input_is_one_clear_sentence() -> None:
         classifier().label(np.zeros((2, 3)))
     pate = classifier()
     five = pate.label(X[:5])
-    with pytest.raises(DataError, match="10 public rows came with"):
+    with pytest.raises(DataError, match="answers for 10 public rows"):
         pate.distill(X[:10], five)
     with pytest.raises(ParameterError, match="random_state"):
         classifier(random_state="seven")

@@ -1,4 +1,4 @@
-"""Students that are networks, in runs: watched, interrupted, diverged, and on the card."""
+"""Networks as students of runs: progress, interruption, divergence, and the card."""
 
 from __future__ import annotations
 
@@ -288,7 +288,7 @@ def test_an_interruption_ends_one_label_and_names_it(tmp_path: Path) -> None:
 
 @pytest.mark.neural
 def test_who_watches_leaves_no_trace(tmp_path: Path) -> None:
-    """The same student as without anybody watching, and nobody in it."""
+    """The student is the same as without progress bars, and contains no callback."""
     result, _ = finish(*several(tmp_path, "co-teaching", "epochs = 2, batch = 40"), Seen())
     alone = tmp_path / "alone"
     alone.mkdir()

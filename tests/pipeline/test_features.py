@@ -162,11 +162,11 @@ class Talkative(Centred):
     """Repeats what it is given."""
 
     def transform(self, X: np.ndarray) -> np.ndarray:
-        raise KeyError(f"cannot take {X[0]}")
+        raise KeyError(f"fails on {X[0]}")
 
 
 @pytest.mark.parametrize(
-    ("kind", "match"), [("Centred", "stands alone"), ("Talkative", "cannot take these rows$")]
+    ("kind", "match"), [("Centred", "transformed alone"), ("Talkative", "fails on these rows$")]
 )
 def test_rows_must_be_seen_one_by_one_and_not_repeated(
     tmp_path: Path, kind: str, match: str

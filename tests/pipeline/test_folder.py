@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ballotine.errors import RunFolderError
-from ballotine.pipeline import Run, RunFile, create_folder, folder, new_folder, open_folder
+from ballotine.pipeline import Run, RunFile, create_folder, folder, open_folder, provisional_folder
 from ballotine.pipeline.folder import close_log, discard_unused, open_log
 from ballotine.report import build_card, write_card
 
@@ -78,7 +78,7 @@ def test_a_failed_start_leaves_nothing_and_a_begun_run_everything(
     settings, before = RunFile.load(table / "run.toml"), inside(table)
 
     def fail(*, begun: bool) -> None:
-        with new_folder(settings) as place:
+        with provisional_folder(settings) as place:
             open_log(place).info("it starts")
             place.secret.write_bytes(b"secret")
             if begun:

@@ -16,7 +16,7 @@ from ballotine.errors import ParameterError
 from ballotine.ledger import Ledger
 from ballotine.ledger.charge import cost_of
 from ballotine.pipeline import BiasWarning, Run, RunFile, create_folder
-from ballotine.pipeline.groups import group_accounts
+from ballotine.pipeline.group_spending import spending_by_group
 from ballotine.privacy.conversion import epsilon
 from ballotine.privacy.orders import DEFAULT_ORDERS
 from ballotine.report import build_card, write_card
@@ -71,7 +71,7 @@ def test_the_whole_pipeline_by_every_method(mechanism: Mechanism, kind: Any) -> 
     pate.distill(X[PUBLIC], answers)
     assert pate.score(X[TEST], Y[TEST]) > 0.6
     assert {group.name: group.budget for group in pate.guarantee_.groups} == BUDGETS
-    accounts = group_accounts(pate.ledger_, pate.procedure_)
+    accounts = spending_by_group(pate.ledger_, pate.procedure_)
     assert any(account.ended for account in accounts)
     assert all(0 < account.charged <= account.budget for account in accounts)
     again = classifier(mechanism, kind(BUDGETS)).label(X[PUBLIC])
@@ -83,7 +83,7 @@ def test_every_group_is_charged_for_how_far_its_records_reach() -> None:
     answers = pate.label(X[PUBLIC])
     asked, plan = answers.labels[answers.asked], pate.procedure_.plan
     for group, account in zip(
-        plan.groups, group_accounts(pate.ledger_, pate.procedure_), strict=True
+        plan.groups, spending_by_group(pate.ledger_, pate.procedure_), strict=True
     ):
         curve = np.zeros(len(DEFAULT_ORDERS))
         for row in asked:

@@ -246,9 +246,9 @@ def test_what_the_modes_need() -> None:
         fixed(mode="loose")
     with pytest.raises(ParameterError, match="leave budget out"):
         fixed(budget=budget)
-    with pytest.raises(ParameterError, match="number of queries, beforehand"):
+    with pytest.raises(ParameterError, match="number of queries in advance"):
         fixed(queries=None)
-    with pytest.raises(ParameterError, match="only the fixed mode"):
+    with pytest.raises(ParameterError, match="for fixed mode only"):
         fixed(mode="strict", budget=budget, delta=None)
     with pytest.raises(ParameterError, match="works with gnmax and confident-gnmax, not with ln"):
         fixed(mechanism=LNMax(0.1))
@@ -343,7 +343,7 @@ def test_a_run_states_no_more_queries_than_there_are_rows(blobs: Path) -> None:
     (blobs / "run.toml").write_text(text)
     settings = RunFile.load(blobs / "run.toml")
     folder = create_folder(settings)
-    with pytest.raises(DataError, match="152 public rows are asked, and there are 151"):
+    with pytest.raises(DataError, match="would ask 152 public rows, but there are only 151"):
         Run(settings, folder).execute()
     assert not folder.ledger.exists()
 
@@ -390,7 +390,7 @@ def test_a_paper_run_carries_a_red_banner(blobs: Path, ballotine: Any) -> None:
         (
             '"gnmax"\nsigma = 12.0',
             '"lnmax"\ngamma = 0.1',
-            r"\[budget\] the fixed mode works with gnmax",
+            r"\[budget\] fixed mode works with gnmax",
         ),
     ],
 )

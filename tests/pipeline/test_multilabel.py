@@ -25,7 +25,7 @@ from ballotine.errors import (
     RunFileError,
 )
 from ballotine.ledger import Ledger
-from ballotine.pipeline import Run, RunFile, create_folder, new_folder
+from ballotine.pipeline import Run, RunFile, create_folder, provisional_folder
 from ballotine.report import build_card, write_card
 from ballotine.report.checking import check_statement
 from ballotine.voting import BinaryVoting, ClippedVoting, Dependencies, PowersetVoting
@@ -275,18 +275,22 @@ def test_parents_are_named_in_the_run_file(weather: Path) -> None:
     wrong = text.replace('rain = "wet"', 'rain = "soaked"').replace('"out"', '"out2"')
     (weather / "run.toml").write_text(wrong)
     settings = RunFile.load(weather / "run.toml")
-    with pytest.raises(ParameterError, match=r"\[voting\] parents: there is no label 'soaked'"):
+    with pytest.raises(ParameterError, match=r"\[voting\] parents: unknown label 'soaked'"):
         Run(settings, create_folder(settings)).execute()
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ('targets = ["wet", "rain", "cold"]', 'target = "wet"\ntargets = ["rain"]', r"\[data\] ta"),
+        (
+            'targets = ["wet", "rain", "cold"]',
+            'target = "wet"\ntargets = ["rain"]',
+            r"\[data\] give either targets",
+        ),
         ('targets = ["wet", "rain", "cold"]', "targets = []", r"\[data\] targets: "),
         ('"binary"', '"clipped"', r"\[voting\] clipped needs tau"),
         ("sigma = 9.0", "sigma = 9.0\ntau = 2.0", r"\[voting\] binary does not use tau"),
-        ("sigma = 9.0", 'sigma = 9.0\nfirst = "roots"', r"\[voting\] first says which end"),
+        ("sigma = 9.0", 'sigma = 9.0\nfirst = "roots"', r"\[voting\] first needs parents"),
         ("sigma = 9.0", 'sigma = 9.0\nvariant = "none"', r"\[voting\] .*variant"),
         (
             '"binary"\nsigma = 9.0\nthreshold = 30.0\nsigma_threshold = 9.0',
@@ -315,7 +319,7 @@ def test_mechanism_and_data_must_fit(weather: Path) -> None:
     before = set(weather.rglob("*"))
     with (
         pytest.raises(DataError, match=r"gnmax is for one class .* the data has several labels"),
-        new_folder(settings) as folder,
+        provisional_folder(settings) as folder,
     ):
         Run(settings, folder).execute()
     assert set(weather.rglob("*")) == before, "nothing is left behind"

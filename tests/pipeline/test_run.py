@@ -20,7 +20,7 @@ from ballotine.errors import (
     RunFolderError,
 )
 from ballotine.ledger import Ledger, read_anchor, verify
-from ballotine.pipeline import Run, RunFile, RunFolder, create_folder, embedded, open_folder
+from ballotine.pipeline import Run, RunFile, RunFolder, create_folder, embedded_runfile, open_folder
 from ballotine.pipeline.estimators import make_estimator
 from ballotine.progress import Advance
 from ballotine.report import build_card, write_card
@@ -186,7 +186,7 @@ def test_a_large_delta_is_on_the_card(table: Path) -> None:
 
 def test_the_run_and_the_classifier_agree_under_one_seed(tmp_path: Path) -> None:
     """The same road, in a run file and in Python, gives the same answers."""
-    settings = RunFile.parse(embedded("digits"), "embedded").with_changes(
+    settings = RunFile.parse(embedded_runfile("digits"), "embedded").with_changes(
         folder=tmp_path / "run", seed=3
     )
     result = Run(settings, create_folder(settings)).execute()

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from ballotine.errors import RunFileError
-from ballotine.pipeline import RunFile, embedded
+from ballotine.pipeline import RunFile, embedded_runfile
 from ballotine.pipeline.estimators import make_estimator
-from ballotine.pipeline.sections import StudentSection, VotingSection
+from ballotine.pipeline.privacy_sections import VotingSection
+from ballotine.pipeline.sections import StudentSection
 from ballotine.voting import ConfidentGNMax, GNMax
 
 GOOD = """
@@ -36,14 +37,14 @@ def test_a_small_file_is_enough() -> None:
 
 @pytest.mark.parametrize("name", ["digits", "template"])
 def test_embedded_files_are_valid(name: str) -> None:
-    run = RunFile.parse(embedded(name), name)
+    run = RunFile.parse(embedded_runfile(name), name)
     assert isinstance(run.voting.build(), ConfidentGNMax)
     make_estimator(run.teachers.kind, run.teachers.options, "teachers")
     make_estimator(*run.learner(), "student")
 
 
 def test_the_template_shows_every_section_and_key() -> None:
-    text = embedded("template")
+    text = embedded_runfile("template")
     for section, model in RunFile.model_fields.items():
         assert f"[{section}]" in text
         keys = model.annotation.model_fields.items()  # type: ignore[union-attr]
@@ -75,7 +76,7 @@ def test_the_template_shows_every_section_and_key() -> None:
         ("delta = 1e-5", "delta = 1", r"\[budget\] delta: .*less than 1"),
         ("[budget]", "[bugdet]", r"\[budget\] field required|\[bugdet\] unknown key"),
         ('source = "digits"', "", r"\[data\] give either source"),
-        ("public_rows = 0.2", "", r"\[data\] no public rows"),
+        ("public_rows = 0.2", "", r"\[data\] there are no public rows"),
         ("experiment = true", "", r"\[budget\] ledger is missing"),
         ("[run]", "[teachers]\nnumber = 0\n[run]", r"\[teachers\] number: "),
         ("[run]", '[run]\nname = "../escape"', r"\[run\] name: "),
@@ -93,13 +94,13 @@ def test_a_real_run_may_not_be_seeded() -> None:
     text = GOOD.replace("experiment = true", "seed = 1").replace(
         "delta = 1e-5", 'delta = 1e-5\nledger = "x.sqlite"'
     )
-    with pytest.raises(RunFileError, match=r"\[run\] seed: who knows the seed"):
+    with pytest.raises(RunFileError, match=r"\[run\] seed: whoever knows the seed"):
         RunFile.parse(text, "run.toml")
 
 
 def test_paths_are_relative_to_the_file_and_survive_resolution(tmp_path: Path) -> None:
     path = tmp_path / "run.toml"
-    path.write_text(embedded("template"))
+    path.write_text(embedded_runfile("template"))
     run = RunFile.load(path)
     assert run.data.private == tmp_path / "private.csv"
     assert run.budget.ledger == tmp_path / "private.ledger.sqlite"

@@ -147,7 +147,7 @@ def test_the_run_file_and_python_give_the_same_answers(tmp_path: Path) -> None:
     text = "[together]\nmethod = 'ttac'\nrounds = 8\nsteps = 5\nstep_size = 0.3"
     settings = runfile(text).with_changes(folder=tmp_path / "run", seed=None)
     run = Run(settings, create_folder(settings))
-    dataset, _ = run.deal()
+    dataset, _ = run.load_and_partition()
     result = run.execute()
     pate = PateClassifier(
         NETWORK,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ballotine.ledger import Ledger
-from ballotine.pipeline.counting import Counts, first_places
+from ballotine.pipeline.counting import Counts, first_occurrences
 from ballotine.report.formatting import repeated
 from ballotine.types import ABSTAIN
 from ballotine.voting import UNASKED, Answers
@@ -111,7 +111,7 @@ def test_rows_add_up_and_queries_are_different_rows(
     """An independent count with sets of rows: equal rows have equal answers."""
     by_row = {row: (UNASKED if row >= asked else ABSTAIN if row % 2 else row) for row in range(7)}
     answers = Answers(np.array([by_row[row] for row in rows], dtype=np.int64), np.arange(7))
-    first = first_places([bytes([row]) for row in rows])
+    first = first_occurrences([bytes([row]) for row in rows])
     counts = Counts.of(answers, first, len(rows) + beyond)
     different = {row for row in rows if row < asked}
     assert counts.asked == len(different)

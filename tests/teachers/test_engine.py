@@ -14,7 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ballotine.data.partition import random_partition
 from ballotine.teachers import Ensemble, LocalEngine, TeacherStore, Trainer
-from ballotine.teachers.ensemble import KeptTeacher
+from ballotine.teachers.ensemble import StoredTeacher
 from ballotine.teachers.shared import Shared
 from tests.teachers.workers import describe, fail, memory, square
 
@@ -126,7 +126,7 @@ def test_teachers_of_a_store_stay_on_disk(tmp_path: Path, jobs: int) -> None:
     from ballotine.neural import TorchClassifier
 
     ensemble = trained(TorchClassifier(epochs=2), jobs, TeacherStore(tmp_path))
-    assert all(isinstance(teacher, KeptTeacher) for teacher in ensemble.teachers)
+    assert all(isinstance(teacher, StoredTeacher) for teacher in ensemble.teachers)
     in_memory = trained(TorchClassifier(epochs=2), 1)
     assert np.array_equal(ensemble.ballots(X), in_memory.ballots(X))
     again = trained(TorchClassifier(epochs=2), jobs, TeacherStore(tmp_path))

@@ -32,7 +32,7 @@ def slot_is_a_person(patch: pytest.MonkeyPatch) -> None:
 
 def groups_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     """Version 0.1: nobody asks whether records are still in their groups."""
-    patch.setattr(Procedure, "groups_mark", lambda *_: "")
+    patch.setattr(Procedure, "groups_digest", lambda *_: "")
 
 
 def a_fit_begins_anew(patch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def shares(
     from ballotine.pipeline import Run, open_folder
 
     place, settings = open_folder(folder)
-    dataset, partition = Run(settings, place).deal()
+    dataset, partition = Run(settings, place).load_and_partition()
     figure = label_figure(partition, np.asarray(dataset.classes)[dataset.y_private])
     page = figure.to_html(include_plotlyjs=True, full_html=True)
     write_atomic(place.shares, page, private=True)

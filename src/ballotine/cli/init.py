@@ -26,10 +26,10 @@ def init(
 ) -> None:
     """Write a run file."""
     from ballotine.files import write_atomic
-    from ballotine.pipeline import embedded
+    from ballotine.pipeline import embedded_runfile
 
     if path.exists():
         raise RunFolderError(f"{path} exists already; choose another name or remove it")
-    write_atomic(path, embedded("digits" if example else "template"))
+    write_atomic(path, embedded_runfile("digits" if example else "template"))
     if not quiet:
         console.print(f"wrote {path}; edit it, then: ballotine run {path}", markup=False)

@@ -16,7 +16,7 @@ from ballotine.errors import BallotineError, RunFileError
 
 if TYPE_CHECKING:
     from ballotine.pipeline import RunFile, RunFolder, RunResult
-    from ballotine.pipeline.groups import GroupSpending
+    from ballotine.pipeline.group_spending import GroupSpending
 
 HELP = """Run the pipeline: partition, teachers, votes, answers, student, report.
 
@@ -69,7 +69,7 @@ def run(
 def _prepared(
     runfile: Path | None, resume: Path | None, folder: Path | None, seed: int | None
 ) -> Iterator[tuple[RunFile, RunFolder]]:
-    from ballotine.pipeline import RunFile, embedded, new_folder, open_folder
+    from ballotine.pipeline import RunFile, embedded_runfile, open_folder, provisional_folder
 
     if resume is not None:
         if runfile is not None or folder is not None or seed is not None:
@@ -78,11 +78,11 @@ def _prepared(
         yield settings, place
         return
     if runfile is None:
-        settings = RunFile.parse(embedded("digits"), "the embedded example")
+        settings = RunFile.parse(embedded_runfile("digits"), "the embedded example")
     else:
         settings = RunFile.load(runfile)
     settings = settings.with_changes(folder=folder, seed=seed)
-    with new_folder(settings) as place:
+    with provisional_folder(settings) as place:
         yield settings, place
 
 

@@ -99,9 +99,9 @@ class TableRows:
     @property
     def labelled(self) -> bool:
         """Whether the label columns exist; a single one must have no gaps."""
-        if not self.target.complete(self.names):
+        if not self.target.has_columns(self.names):
             return False
-        return all(self.target.gapless(batch, self.where) for batch in self.selected())
+        return all(self.target.fully_labelled(batch, self.where) for batch in self.selected())
 
     def count(self) -> int:
         """Return the number of rows."""

@@ -1,4 +1,4 @@
-"""What a record is labelled with: one class out of several, or several labels of 0 and 1."""
+"""The target columns of a table: one class, or several labels of 0 and 1."""
 
 from __future__ import annotations
 
@@ -18,38 +18,38 @@ from ballotine.types import IntArray, Labels
 
 Classes = tuple[str | int, ...]
 
-_MEANING = {
+_VALUES = {
     "0": 0, "0.0": 0, "false": 0, "1": 1, "1.0": 1, "true": 1, "-1": UNKNOWN, "-1.0": UNKNOWN,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Target(ABC):
-    """The columns that hold what records are labelled with.
+    """The columns that hold the labels of records.
 
     Attributes:
         columns: one column with a class, or one per label.
-        task: what they are the target of.
+        task: the task that these labels are for.
     """
 
     columns: tuple[str, ...]
     task: ClassVar[type[Task]]
 
-    def complete(self, names: tuple[str, ...]) -> bool:
-        """Whether these are columns of a table that has every label column."""
+    def has_columns(self, names: tuple[str, ...]) -> bool:
+        """Whether a table with these columns has all target columns."""
         return set(self.columns) <= set(names)
 
     @abstractmethod
-    def gapless(self, table: pa.Table, where: str) -> bool:
-        """Whether every row has what it needs."""
+    def fully_labelled(self, table: pa.Table, where: str) -> bool:
+        """Whether every row is labelled as far as the task requires."""
 
     @abstractmethod
     def read(self, table: pa.Table, classes: Classes, where: str) -> IntArray:
-        """Each row's label: its class's position, or 0, 1 and UNKNOWN per label."""
+        """Return each row's class number, or 0, 1 or UNKNOWN per label."""
 
     @abstractmethod
     def as_columns(self, y: Labels, where: str) -> dict[str, pa.ChunkedArray]:
-        """An array of labels as the columns of a table."""
+        """Return an array of labels as columns of a table."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +58,18 @@ class ClassTarget(Target):
 
     task = SingleLabel
 
-    def gapless(self, table: pa.Table, where: str) -> bool:
+    def fully_labelled(self, table: pa.Table, where: str) -> bool:
         """Whether every row has a class."""
         return not any(texts(table[name], name, where).null_count for name in self.columns)
 
     def read(self, table: pa.Table, classes: Classes, where: str) -> IntArray:
-        """The position of each row's class."""
+        """Return each row's class number."""
         (name,) = self.columns
         require_columns(table.column_names, self.columns, where)
         return class_indices(table[name], classes, name, where)
 
     def as_columns(self, y: Labels, where: str) -> dict[str, pa.ChunkedArray]:
-        """One column."""
+        """Return one column."""
         return {self.columns[0]: as_column(y, where)}
 
 
@@ -79,33 +79,33 @@ class LabelTarget(Target):
 
     task = MultiLabel
 
-    def gapless(self, table: pa.Table, where: str) -> bool:  # noqa: ARG002
-        """A row may lack some of its labels."""
+    def fully_labelled(self, table: pa.Table, where: str) -> bool:  # noqa: ARG002
+        """Return True: rows may lack labels."""
         return True
 
     def read(self, table: pa.Table, classes: Classes, where: str) -> IntArray:  # noqa: ARG002
-        """0, 1 and UNKNOWN, shape (rows, labels)."""
+        """Return 0, 1 or UNKNOWN, shape (rows, labels)."""
         require_columns(table.column_names, self.columns, where)
         return np.column_stack([_presence(table[name], name, where) for name in self.columns])
 
     def as_columns(self, y: Labels, where: str) -> dict[str, pa.ChunkedArray]:
-        """One column per label."""
+        """Return one column per label."""
         matrix = label_matrix(y, len(self.columns), where)
         return {name: as_column(matrix[:, place], where) for place, name in enumerate(self.columns)}
 
 
 def label_words(y: Labels) -> Labels:
-    """One text per record: its class, or its row of 0 and 1 as one word."""
+    """Return one text per record: its class, or its labels as a word of 0 and 1."""
     return y if y.ndim == 1 else np.asarray(["".join(map(str, row)) for row in y.tolist()])
 
 
 def _presence(column: pa.ChunkedArray, name: str, where: str) -> IntArray:
     coded = pc.dictionary_encode(texts(column, name, where).combine_chunks())
-    words = [_MEANING.get(str(word).lower()) for word in coded.dictionary.to_pylist()]
+    words = [_VALUES.get(str(word).lower()) for word in coded.dictionary.to_pylist()]
     if None in words:
         raise DataError(
-            f"column '{printable(name)}' of {where} must hold 0 and 1 (present), "
-            "and nothing where the label is unknown"
+            f"column '{printable(name)}' of {where} must contain 0 (absent) or "
+            "1 (present), and be empty if the label is unknown"
         )
     lookup = np.array([*words, UNKNOWN], dtype=np.int64)
     places = pc.fill_null(coded.indices, len(words))

@@ -1,11 +1,11 @@
-"""The pipeline: as a scikit-learn estimator, and as a run described by one file."""
+"""The pipeline, as a scikit-learn estimator and as a run that one file describes."""
 
 from ballotine.pipeline.classifier import PateClassifier
-from ballotine.pipeline.folder import RunFolder, create_folder, new_folder, open_folder
+from ballotine.pipeline.folder import RunFolder, create_folder, open_folder, provisional_folder
+from ballotine.pipeline.privacy_warnings import BiasWarning, DeltaWarning
 from ballotine.pipeline.result import RunResult
 from ballotine.pipeline.run import Run
-from ballotine.pipeline.runfile import RunFile, embedded
-from ballotine.pipeline.warn import BiasWarning, DeltaWarning
+from ballotine.pipeline.runfile import RunFile, embedded_runfile
 from ballotine.progress import Progress
 
 __all__ = [
@@ -18,7 +18,7 @@ __all__ = [
     "RunFolder",
     "RunResult",
     "create_folder",
-    "embedded",
-    "new_folder",
+    "embedded_runfile",
     "open_folder",
+    "provisional_folder",
 ]

@@ -1,4 +1,4 @@
-"""Released answers as a Parquet file: row, status, what it repeats, and the class or labels."""
+"""Write released answers to a Parquet file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ballotine.voting import Answers
 
 
 def write_answers(stream: BinaryIO, answers: Answers, first: IntArray) -> None:
-    """One line per public row, in the pool's order.
+    """Write one line per public row, in the pool's order.
 
-    The column ``repeats`` names the row that asked the same query before (from ``first``, see
-    `ballotine.pipeline.counting.first_places`) and is empty for a row that is the first of its
-    kind. The column ``answer`` holds the class. With several labels there is a column
-    ``answer:NAME`` for each: 1, 0, or nothing where that label has no answer.
+    The column ``repeats`` holds the earlier row that asked the same query (from ``first``, see
+    `ballotine.pipeline.counting.first_occurrences`) and is empty for the first such row. The
+    column ``answer`` holds the class. With several labels there is a column ``answer:NAME`` for
+    each: 1, 0, or empty if that label has no answer.
     """
     status = np.full(len(answers), "answered", dtype=object)
     status[answers.abstained] = "abstained"

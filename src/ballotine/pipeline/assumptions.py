@@ -1,4 +1,4 @@
-"""The assumptions of a guarantee in words, collected from every stage of the pipeline."""
+"""The assumptions that the pipeline adds to a guarantee."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PREPARED_ELSEWHERE = (
     "the arrays were used as given; if their features were prepared with statistics of all "
     "private records (scaling, selection, embeddings), that is not counted"
 )
-STRAIGHT = (
+EXEMPT = (
     "records of {} need no privacy, which is public and their owners' choice: they "
     "may reach the student as they are, and no guarantee covers them"
 )
@@ -59,7 +59,7 @@ def make_guarantee(
     plan: Plan,
     extra: tuple[str, ...] = (),
 ) -> Guarantee:
-    """The guarantee of everything in the ledger, with all that it rests on."""
+    """Return the guarantee for everything in the ledger, with its assumptions."""
     conditional = [text for text in (partition.assumption,) if text]
     if classes_from_private:
         conditional.append(CLASSES_FROM_PRIVATE)
@@ -76,7 +76,7 @@ def make_guarantee(
 
 
 def _usual(plan: Plan) -> tuple[str, ...]:
-    """What every run assumes, and what its plan adds."""
+    """Return what every run assumes, and what its plan adds."""
     copies = any(group.reach.teachers > 1 for group in plan.groups)
-    straight = (STRAIGHT.format(quoted(plan.exempt)),) if plan.exempt else ()
-    return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *straight)
+    exempt = (EXEMPT.format(quoted(plan.exempt)),) if plan.exempt else ()
+    return (SEVERAL_TEACHERS if copies else ONE_TEACHER, *ALWAYS, *exempt)

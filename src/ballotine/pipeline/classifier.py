@@ -1,8 +1,7 @@
-"""The whole pipeline as one scikit-learn estimator."""
+"""The whole pipeline as a scikit-learn estimator."""
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -19,13 +18,18 @@ from ballotine.data.identity import Records, records_of
 from ballotine.data.target import label_words
 from ballotine.errors import AbstainedError, DataError, ParameterError
 from ballotine.ledger import Ledger, Mode
-from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.assumptions import PREPARED_ELSEWHERE, make_guarantee
-from ballotine.pipeline.counting import first_places
-from ballotine.pipeline.own_ledgers import OwnLedgers
+from ballotine.pipeline.classifier_ledgers import ClassifierLedgers
+from ballotine.pipeline.classifier_parameters import make_noise, parse_mode
+from ballotine.pipeline.counting import first_occurrences
+from ballotine.pipeline.privacy_warnings import (
+    BiasWarning,
+    DeltaWarning,
+    bias_warning,
+    delta_warning,
+)
 from ballotine.pipeline.procedure import Procedure, Request
 from ballotine.pipeline.training import train_ensemble, train_student
-from ballotine.pipeline.warn import BiasWarning, DeltaWarning, warn_about_bias, warn_about_delta
 from ballotine.privacy.guarantee import Budget, Guarantee
 from ballotine.task import Task
 from ballotine.teachers import make_engine
@@ -43,40 +47,39 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Private aggregation of teacher ensembles, from private rows to a student.
 
     ``fit`` trains one teacher per share of the private rows and releases nothing.
-    ``label`` releases noisy answers for public rows, each paid for in the ledger.
-    ``distill`` trains the student on them. ``predict`` asks the student; before there is
-    one, it answers through the mechanism and the ledger, a row always with one answer.
+    ``label`` releases noisy answers for public rows and charges them to the ledger.
+    ``distill`` trains the student on these answers. ``predict`` uses the student; before
+    ``distill`` it releases answers as ``label`` does, always the same one for the same row.
 
-    With a mechanism of several labels, ``y`` is a matrix of 0 and 1 (−1: unknown), and so are
-    answers and predictions; ``score`` is then the mean accuracy over labels.
+    With a mechanism for several labels, ``y``, answers and predictions are matrices of 0 and 1
+    (−1: unknown), and ``score`` is the mean accuracy over labels.
 
     Parameters:
         teacher: any scikit-learn classifier; None for the nearest neighbour.
-        n_teachers: how many shares the private rows are cut into.
-        mechanism: how votes become answers; None for GNMax with σ = n_teachers / 5.
+        n_teachers: how many teachers there are, each with its own share of the private rows.
+        mechanism: turns votes into answers; None for GNMax with σ = n_teachers / 5.
         budget: the (ε, δ) that may ever be spent on these rows. There is no default.
         student: any scikit-learn classifier; None for label spreading, or with several labels
             for logistic regression.
-        individual: budgets by group of records, and how they are taught: `Weighting`,
-            `Upsampling` or `Vanishing`, with one class or several labels. They bring their own
-            ε: give ``delta``, no ``budget``.
-        mode: when answering stops. "strict": before the data-independent cost passes the
-            budget. "fixed": after ``queries`` different rows, whose smaller, data-dependent ε is
-            then published with noise of its own; give ``delta``, no ``budget``. "paper": on the
-            data-dependent cost, as papers do; what comes out may not be released.
-        queries: how many different public rows ``label`` is given in fixed mode, in all.
-        delta: the δ where there is no budget for everyone.
-        classes: the classes, as public knowledge; None reads them from the private
+        individual: one budget per group of records, and the method that enforces them:
+            `Weighting`, `Upsampling` or `Vanishing`. It replaces ``budget`` and needs ``delta``.
+        mode: when answering stops. "strict": before the data-independent cost exceeds the
+            budget. "fixed": after ``queries`` different rows; their smaller, data-dependent ε is
+            then published with noise of its own. Give ``delta``, no ``budget``. "paper": by the
+            data-dependent cost, as in papers; the results may not be released.
+        queries: how many different public rows ``label`` gets in fixed mode, in total.
+        delta: the δ if there is no ``budget``.
+        classes: the classes, if they are public knowledge; None reads them from the private
             labels, and the guarantee then says so. With several labels: their names or number.
-        thresholds: with several labels, the probability above which a teacher names one: a
-            number, or one per label. Take them from public data.
-        partition: "random", or "stratified" (reads labels; the guarantee says so), or a way to
-            deal of `ballotine.data.partition`: `Similarity`, `Dirichlet`, `Column`.
+        thresholds: with several labels, the probability above which a teacher names a label:
+            one number, or one per label. Choose them from public data.
+        partition: "random", "stratified" (reads labels; the guarantee says so), or a strategy
+            from `ballotine.data.partition`: `Similarity`, `Dirichlet`, `Column`.
         together: `LearnTogether`, for networks that average their weights between rounds
             (TTAC); None for teachers that learn alone.
-        ledger: path of the data set's ledger; None keeps one in memory for this object.
+        ledger: path of the data set's ledger; None for one in memory, for this object only.
         engine: "local" or "ray".
-        n_jobs: processes that train teachers; None for one, -1 for all cores.
+        n_jobs: how many processes train teachers; None for one, -1 for all cores.
         random_state: None for secure noise; a seed is for experiments only.
     """
 
@@ -122,15 +125,15 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Matrix, y: Labels, groups: Labels | None = None) -> Self:
-        """Cut the private rows into shares and train a teacher on each.
+        """Partition the private rows and train a teacher on each share.
 
         Args:
             X: private rows, shape (records, features).
             y: their classes: numbers or strings; or 0 and 1, shape (records, labels).
-            groups: the group of each record, where budgets are individual.
+            groups: the group of each record, with individual budgets.
         """
-        self.__dict__.pop("ensemble_", None)  # a fit that fails leaves nobody to be asked
-        if self._cloned:  # a search may have taken seed or ledger away since
+        self.__dict__.pop("ensemble_", None)  # a failed fit must not leave the old ensemble
+        if self._cloned:  # seed or ledger may have been removed since
             self._require_counted()
         request = self._request()
         if self.together is not None:
@@ -138,16 +141,16 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, codes, names = self._private_rows(X, y, groups, request.mechanism.task)
         self.procedure_ = Procedure.settle(request, len(self.classes_), names, len(X))
         self._warn(codes)
-        self.noise_ = _noise(self.random_state)
+        self.noise_ = make_noise(self.random_state)
         secret = self.noise_.words("partition", b"", 4)
         self.partition_ = self.procedure_.deal(self.partition, codes, secret)
         records = records_of(X, label_words(self._task.decode(codes)))
         self.ledger_ = self._ledger(records)
-        self._groups = self.procedure_.groups_mark(self.ledger_, records, names)
-        # Without a seed the teachers are new, and have answered nothing yet.
-        self.procedure_.require_room(self.ledger_, self._groups, begun=self.noise_.seeded)
-        if request.together is not None:  # whose rounds may be releases
-            self._own().note_release(self.ledger_, self.noise_)
+        self._groups = self.procedure_.groups_digest(self.ledger_, records, names)
+        # Without a seed the teachers are new and have not answered anything yet.
+        self.procedure_.require_affordable(self.ledger_, self._groups, begun=self.noise_.seeded)
+        if request.together is not None:  # private rounds are releases
+            self._own_ledgers().note_release(self.ledger_, self.noise_)
         self.ensemble_ = train_ensemble(
             self.procedure_,
             KNeighborsClassifier(1) if self.teacher is None else self.teacher,
@@ -162,15 +165,15 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         name = self.procedure_.voters_name(self.ensemble_.identity, self.partition_, records)
         self._voters = replace(self.ensemble_, identity=name)
         self._session: Session | None = None
-        if request.mode is not Mode.FIXED:  # whose rows come with ``label``
+        if request.mode is not Mode.FIXED:  # in fixed mode, ``label`` brings the rows
             self._answering([])
-        straight = self.procedure_.straight
-        self._straight = X[straight], codes[straight]
+        exempt = self.procedure_.exempt_records
+        self._exempt = X[exempt], codes[exempt]
         self.student_: Any = None
         return self
 
     def label(self, X: Matrix) -> Answers:
-        """Release answers for public rows, in their order, until the budget ends.
+        """Release answers for public rows, in order, until the budget is spent.
 
         Rows asked before return their stored answer and cost nothing.
         """
@@ -178,38 +181,38 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, dtype=np.float64, reset=False)
         keys = row_keys(X)
         session = self._answering(keys)
-        self._own().note_release(self.ledger_, self.noise_)
+        self._own_ledgers().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
-        if session.is_whole(keys):  # fewer of them may be asked again
-            session.publish([X[np.unique(first_places(keys))]])
+        if session.is_whole(keys):  # not when some of them are asked again
+            session.publish([X[np.unique(first_occurrences(keys))]])
         return answers
 
     def distill(self, X: Matrix, answers: Answers | None = None) -> Self:
         """Train the student on public rows and their answers.
 
-        Records that need no privacy are added as they are, with their own labels.
+        Records that need no privacy are added with their own labels.
 
         Args:
             X: public rows.
-            answers: what ``label`` returned for them; None asks now.
+            answers: what ``label`` returned for them; None calls ``label`` now.
         """
         answers = self.label(X) if answers is None else answers
         X = validate_data(self, X, dtype=np.float64, reset=False)
         if len(answers) != len(X):
-            raise DataError(f"{len(X)} public rows came with {len(answers)} answers")
+            raise DataError(f"got {len(answers)} answers for {len(X)} public rows")
         steps = self.procedure_.steps
         student = steps.default_student() if self.student is None else self.student
-        rows = np.concatenate([X, self._straight[0]])
-        labels = np.concatenate([answers.labels, self._straight[1]])
+        rows = np.concatenate([X, self._exempt[0]])
+        labels = np.concatenate([answers.labels, self._exempt[1]])
         self.student_ = train_student(steps, student, rows, labels, self.noise_)
         return self
 
     def predict(self, X: Matrix) -> Labels:
-        """The student's classes, or labels; before ``distill``, released answers.
+        """Return the student's predictions; before ``distill``, released answers.
 
         Raises:
-            AbstainedError: the mechanism keeps back an answer (before ``distill``).
-            InsufficientBudgetError: the budget ended first (before ``distill``).
+            AbstainedError: the mechanism abstained on a row (before ``distill``).
+            InsufficientBudgetError: the budget did not suffice (before ``distill``).
         """
         check_is_fitted(self, "ensemble_")
         if self.student_ is None:
@@ -220,19 +223,19 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @available_if(_has_proba)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """The student's probabilities, one column per class (or label) of ``classes_``."""
+        """Return the student's probabilities, one column per class (or label) of ``classes_``."""
         X = validate_data(self, X, dtype=np.float64, reset=False)
         student = self.procedure_.steps.student(self.student_, self.classes_)
         return student.predict_proba(X)
 
     def score(self, X: Matrix, y: Labels, sample_weight: Any = None) -> float:
-        """Accuracy; with several labels, the mean accuracy over labels."""
+        """Return the accuracy; with several labels, the mean accuracy over labels."""
         predicted = self.predict(X)
         return self.procedure_.steps.score(predicted, y, sample_weight)
 
     @property
     def guarantee_(self) -> Guarantee:
-        """What holds for everything released so far, and what it rests on."""
+        """The guarantee for everything released so far, with its assumptions."""
         check_is_fitted(self, "ensemble_")
         return make_guarantee(
             self.ledger_,
@@ -250,9 +253,9 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_clone__(self) -> PateClassifier:
-        """A clone that trains on the same records spends the same privacy again.
+        """Clone, unless the clone's spending would go uncounted.
 
-        Seeded experiments may; with a ledger file all clones share it, and its budget.
+        Clones share a ledger file and its budget; seeded experiments need no ledger.
         """
         self._require_counted()
         clone: PateClassifier = _clone_parametrized(self)
@@ -260,20 +263,20 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return clone
 
     def _require_counted(self) -> None:
-        """What a clone releases is added up by a file, or is an experiment."""
+        """Refuse a clone that has neither a ledger file nor a seed."""
         if self.random_state is None and self.ledger is None:
             raise ParameterError(
-                "a clone would spend the budget of these records a second time, and nobody would "
-                "add the two up: give ledger= a file that all clones share, or random_state= a "
-                "seed for experiments (cross-validation and grid search need the seed: each of "
-                "their folds is another data set, and a ledger belongs to one)"
+                "a clone would spend the budget of these records a second time without adding the "
+                "two up: set ledger= to a file that all clones share, or random_state= to a seed "
+                "for experiments (cross-validation and grid search need the seed: each fold is "
+                "another data set, and a ledger belongs to one data set)"
             )
 
     def _request(self) -> Request:
         return Request(
             mechanism=GNMax(self.n_teachers / 5) if self.mechanism is None else self.mechanism,
             teachers=self.n_teachers,
-            mode=_mode(self.mode),
+            mode=parse_mode(self.mode),
             budget=self.budget,
             delta=self.delta,
             individual=self.individual,
@@ -282,17 +285,17 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _warn(self, codes: IntArray) -> None:
-        """What the holder should know before anything is released."""
-        protected = len(codes) - len(self.procedure_.straight)
-        if (text := warn_about_delta(self.procedure_.plan.delta, protected)) is not None:
+        """Warn the holder before anything is released."""
+        protected = len(codes) - len(self.procedure_.exempt_records)
+        if (text := delta_warning(self.procedure_.plan.delta, protected)) is not None:
             warnings.warn(text, DeltaWarning, stacklevel=3)
-        if (text := warn_about_bias(self.procedure_, codes)) is not None:
+        if (text := bias_warning(self.procedure_, codes)) is not None:
             warnings.warn(text, BiasWarning, stacklevel=3)
 
     def _private_rows(
         self, X: Matrix, y: Labels, groups: Labels | None, task: type[Task]
     ) -> tuple[Matrix, IntArray, Labels | None]:
-        """Rows, class numbers and groups; what is wrong with a private cell is not repeated."""
+        """Return rows, class numbers and groups; errors show no private values."""
         least = self.n_teachers
         try:
             X, y = validate_data(
@@ -301,7 +304,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         except ValueError as problem:
             if "could not convert" not in str(problem):
                 raise
-            raise DataError("the private rows hold values that are not numbers") from None
+            raise DataError("the private rows contain values that are not numbers") from None
         self._classes_from_private = self.classes is None and not task.several
         codes, self._task = task.encode(y, self.classes)
         self.classes_ = self._task.names
@@ -311,14 +314,14 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _ledger(self, records: Records) -> Ledger:
         promise, seeded = self.procedure_.rules.promise(), self.noise_.seeded
-        return self._own().open(self.ledger, promise, records, seeded=seeded)
+        return self._own_ledgers().open(self.ledger, promise, records, seeded=seeded)
 
-    def _own(self) -> OwnLedgers:
-        own: OwnLedgers = self.__dict__.setdefault("_ledgers", OwnLedgers())
+    def _own_ledgers(self) -> ClassifierLedgers:
+        own: ClassifierLedgers = self.__dict__.setdefault("_ledgers", ClassifierLedgers())
         return own
 
     def _answering(self, keys: list[bytes]) -> Session:
-        """The session that answers; in fixed mode all rows come at once, and stay the same."""
+        """Return the session that answers; in fixed mode, one for exactly these rows."""
         fixed = self.procedure_.rules.mode is Mode.FIXED
         if self._session is None or (fixed and not self._session.holds(keys)):
             self._session = Session.open(
@@ -339,23 +342,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise AbstainedError(
                 f"the mechanism abstained on {missing} of {answers.labels.size} "
                 f"{answers.task.parts}; use label() to see "
-                "which, or distill() a student, which answers every row",
+                "which, or distill() to train a student, which predicts every row",
                 abstained=missing,
             )
         return answers.labels
-
-
-def _mode(name: str) -> Mode:
-    try:
-        return Mode(name)
-    except ValueError:
-        known = ", ".join(mode.value for mode in Mode)
-        raise ParameterError(f"unknown mode {name!r}; choose one of {known}") from None
-
-
-def _noise(random_state: Any) -> NoiseSource:
-    if random_state is None or isinstance(random_state, numbers.Integral):
-        return source(None if random_state is None else int(random_state))
-    if isinstance(random_state, np.random.RandomState):
-        return source(int(random_state.randint(2**31)))
-    raise ParameterError("random_state must be None (secure noise) or an integer seed")

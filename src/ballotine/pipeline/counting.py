@@ -1,7 +1,7 @@
-"""How many queries a pool of public rows makes: rows that are equal are one query.
+"""Count the queries of a pool; equal public rows are one query.
 
-The ledger charges a query once, however often its row occurs; cards and reports count as the
-ledger does and tell repeated rows apart.
+The ledger charges a query once, however often its row occurs. Cards and reports count queries in
+the same way and list repeated rows separately.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from ballotine.voting import Answers
 
 @dataclass(frozen=True)
 class Counts:
-    """What became of the public rows; the parts but ``answered`` and ``abstained`` add up.
+    """Counts of public rows: ``asked``, ``repeated`` and ``unasked`` add up to ``pool``.
 
     Attributes:
         pool: public rows.
-        asked: queries that were asked: different rows.
-        answered: those among them that were answered.
-        abstained: those among them that were not.
-        repeated: rows that repeat an asked one and got its answer.
-        unasked: rows about which nothing was asked.
+        asked: different rows that were asked: queries.
+        answered: queries that were answered.
+        abstained: queries on which the mechanism abstained.
+        repeated: rows that repeat a query and got its answer.
+        unasked: rows that were not asked.
     """
 
     pool: int
@@ -37,13 +37,12 @@ class Counts:
 
     @classmethod
     def of(cls, answers: Answers, first: IntArray, pool: int) -> Counts:
-        """Count.
+        """Count answers.
 
         Args:
             answers: in the order of the rows.
-            first: the first row that equals each of them, from `first_places`.
-            pool: how many public rows there are; those without a place in ``answers`` were
-                not asked.
+            first: the first row that equals each of them, from `first_occurrences`.
+            pool: how many public rows there are; rows beyond ``answers`` were not asked.
         """
         once = first == np.arange(len(first))
         asked, rows = int(np.sum(answers.asked & once)), int(np.sum(answers.asked))
@@ -57,8 +56,8 @@ class Counts:
         )
 
 
-def first_places(names: Sequence[bytes]) -> IntArray:
-    """For each row, the place of the first one with the same name; its own if it is the first."""
+def first_occurrences(names: Sequence[bytes]) -> IntArray:
+    """Return, for each row, the position of the first row with the same name."""
     first: dict[bytes, int] = {}
     places = [first.setdefault(name, place) for place, name in enumerate(names)]
     return np.array(places, dtype=np.int64)

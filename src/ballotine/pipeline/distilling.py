@@ -1,4 +1,4 @@
-"""The student of a run: trained once, then kept for a resumption."""
+"""The student of a run: trained once, and stored for a resumed run."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ballotine.noise import NoiseSource
 from ballotine.pipeline.folder import RunFolder
 from ballotine.pipeline.resume import digest_of, is_current, save_result
 from ballotine.pipeline.steps import Steps
+from ballotine.pipeline.student_progress import remove_callback, training_bars
 from ballotine.pipeline.training import train_student
-from ballotine.pipeline.watching import unwatched, watched
 from ballotine.progress import Progress
 from ballotine.students import Student, trainings
 from ballotine.text import quoted
@@ -30,45 +30,45 @@ def distill(
     labels: IntArray,
     classes: Sequence[Any],
     *,
-    released: Callable[[Any], Any],
+    wrap: Callable[[Any], Any],
     folder: RunFolder,
     noise: NoiseSource,
     progress: Progress,
 ) -> Student:
-    """The student in the folder if it was made from the same things, or a new one.
+    """Return the stored student if its inputs are the same; otherwise train a new one.
 
     Args:
-        steps: of the task.
+        steps: the steps for the task.
         learner: any scikit-learn classifier.
-        rows: what it learns from.
+        rows: the features of the rows to learn from.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
-        classes: what the numbers stand for.
-        released: makes a model of these rows one of rows as they come.
-        folder: where the student is kept.
-        noise: what its seed comes from.
-        progress: shows how far it is.
+        classes: the names of the classes or labels.
+        wrap: turns a model of features into a model of raw rows.
+        folder: where the student is stored.
+        noise: the source of its seed.
+        progress: shows the training.
     """
     digest = digest_of(repr(learner), rows, labels, repr(tuple(classes)))
-    kept = _kept(folder, digest)
-    if kept is not None:
+    stored = _load_student(folder, digest)
+    if stored is not None:
         with progress.stage("student", 1) as advance:
             advance(1)
-        return kept
+        return stored
     with (
-        _answers_are_safe(folder),
-        _silenced(),
-        watched(progress, learner, labels) as telling,
+        _advise_on_failure(folder),
+        warnings.catch_warnings(record=True),  # the run reports interruptions itself
+        training_bars(progress, learner, labels) as reporting,
     ):
-        model = released(unwatched(train_student(steps, telling, rows, labels, noise)))
+        model = wrap(remove_callback(train_student(steps, reporting, rows, labels, noise)))
     student = steps.student(model, list(classes))
     save_result(folder, folder.student, digest, student.save)
-    if (text := interruption(student)) is not None:
+    if (text := interruption_warning(student)) is not None:
         log.warning("%s", text)
     return student
 
 
-def interruption(student: Student) -> str | None:
-    """What everybody should know about a student whose training somebody ended early."""
+def interruption_warning(student: Student) -> str | None:
+    """Return a warning if the student's training was interrupted, or None."""
     cut = [each for each in trainings(student) if each.interrupted]
     if not cut:
         return None
@@ -77,37 +77,30 @@ def interruption(student: Student) -> str | None:
     else:
         when = f"for {quoted(str(each.label) for each in cut)}"
     return (
-        f"the student's training was interrupted {when}: it has the best weights it had until "
-        "then; to train it to the end, remove student.skops and resume the run, which costs no "
+        f"the student's training was interrupted {when}: it has the best weights found until "
+        "then; to finish the training, remove student.skops and resume the run, which costs no "
         "privacy"
     )
 
 
 @contextmanager
-def _silenced() -> Iterator[None]:
-    """Silence warnings here: the run reports interruptions itself, also of a kept student."""
-    with warnings.catch_warnings(record=True):
-        yield
-
-
-@contextmanager
-def _answers_are_safe(folder: RunFolder) -> Iterator[None]:
-    """A student that cannot be trained loses nothing that was paid for: say so."""
+def _advise_on_failure(folder: RunFolder) -> Iterator[None]:
+    """Add to an error that the answers are not lost, and how to continue."""
     try:
         yield
     except BallotineError as problem:
         problem.add_note(
-            f"the answers are paid for and kept: change [student] in {folder.runfile} and go on "
-            f"with: ballotine run --resume {folder.root}"
+            f"the answers are paid for and stored: change [student] in {folder.runfile} and "
+            f"continue with: ballotine run --resume {folder.root}"
         )
         raise
 
 
-def _kept(folder: RunFolder, digest: str) -> Student | None:
-    """The student of an interrupted run, if it holds nothing but trusted types."""
+def _load_student(folder: RunFolder, digest: str) -> Student | None:
+    """Return the student of an interrupted run, if it contains only trusted types."""
     if not is_current(folder, folder.student, digest):
         return None
     try:
         return Student.load(folder.student)
     except RunFolderError:
-        return None  # a type of the user's own: learning again is safer than trusting it
+        return None  # it contains a type of the user's own: train again rather than trust it

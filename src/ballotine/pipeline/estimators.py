@@ -1,4 +1,4 @@
-"""Estimators by name: what run files may call a teacher or a student."""
+"""Make the estimators and transformers that a run file names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ballotine.registry import Registry
 
 
 def make_estimator(kind: str, options: dict[str, Any], key: str) -> Any:
-    """The classifier of that short name or dotted path, with its options set.
+    """Return the classifier of that kind, with its options set.
 
     Args:
         kind: a short name, or the full path of a scikit-learn compatible classifier class.
-        options: its parameters, as its class names them.
-        key: where in the run file this stands, for error messages.
+        options: parameters of the class.
+        key: the section of the run file, for error messages.
     """
     estimator = _make(kind, key, STUDENTS, "classifier")
     if not is_classifier(estimator):
@@ -27,7 +27,7 @@ def make_estimator(kind: str, options: dict[str, Any], key: str) -> Any:
 
 
 def make_transformer(kind: str, options: dict[str, Any], key: str) -> Any:
-    """The transformer of that short name or dotted path, likewise."""
+    """Return the transformer of that kind; see `make_estimator`."""
     transformer = _make(kind, key, TRANSFORMERS, "transformer")
     if not hasattr(transformer, "transform"):
         raise RunFileError(f"[{key}] kind: {kind!r} is not a scikit-learn transformer")
@@ -64,7 +64,7 @@ def _with_options(estimator: Any, options: dict[str, Any], key: str) -> Any:
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise RunFileError(
-            f"[{key}.options] {unknown[0]}: {type(estimator).__name__} has no such parameter; it "
-            f"has {', '.join(sorted(known))}"
+            f"[{key}.options] {unknown[0]}: {type(estimator).__name__} has no such parameter; its "
+            f"parameters are {', '.join(sorted(known))}"
         )
     return estimator.set_params(**options)

@@ -1,4 +1,4 @@
-"""A run's folder: what may leave it, and what stays in its private part."""
+"""The run folder: results that may be released, and a private part."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 class RunFolder:
     """The paths of one run's files.
 
-    Everything under ``private`` depends on private data without protection, and only its
-    owner can read it.
+    Everything under ``private`` is unprotected private data that only its owner can read.
     """
 
     root: Path
@@ -38,7 +37,7 @@ class RunFolder:
 
     @property
     def ledger(self) -> Path:
-        """The ledger of a run that names no other (experiments)."""
+        """The ledger of an experiment that names no other."""
         return self.root / "ledger.sqlite"
 
     @property
@@ -68,7 +67,7 @@ class RunFolder:
 
     @property
     def log(self) -> Path:
-        """The log; it holds nothing private."""
+        """The log; it contains nothing private."""
         return self.root / "run.log"
 
     @property
@@ -78,7 +77,7 @@ class RunFolder:
 
     @property
     def secret(self) -> Path:
-        """The secret that decides the partition."""
+        """The secret that determines the partition and the teachers' seeds."""
         return self.private / "secret"
 
     @property
@@ -93,11 +92,11 @@ class RunFolder:
 
     @property
     def shares(self) -> Path:
-        """A chart of the classes in each share."""
+        """A chart of the classes in every share."""
         return self.private / "shares.html"
 
     def digest_file(self, result: Path) -> Path:
-        """The digest of what a kept result was made from."""
+        """Return the path of the digest of a stored result's inputs."""
         return self.private / f"{result.name}.mark"
 
     @property
@@ -143,7 +142,7 @@ def _create(root: Path, settings: RunFile) -> None:
 
 
 def _missing_parents(root: Path) -> list[Path]:
-    """Parent folders that do not exist yet, the innermost first."""
+    """Return the parent folders that do not exist yet, innermost first."""
     return [parent for parent in root.parents if not parent.exists()]
 
 
@@ -154,8 +153,8 @@ def _remove_empty(folders: Iterable[Path]) -> None:
 
 
 @contextmanager
-def new_folder(settings: RunFile) -> Iterator[RunFolder]:
-    """The folder of a new run; removed if the run fails before anything is worth keeping."""
+def provisional_folder(settings: RunFile) -> Iterator[RunFolder]:
+    """Create the folder of a new run; remove it if the run fails before it has any result."""
     root = _root(settings)
     parents = _missing_parents(root)
     folder = create_folder(settings, root)
@@ -169,10 +168,10 @@ def new_folder(settings: RunFile) -> Iterator[RunFolder]:
 
 
 def discard_unused(folder: RunFolder) -> None:
-    """Remove the folder of a run that failed before anything was worth keeping."""
+    """Remove the folder of a run that has no result yet."""
     expected = (folder.runfile, folder.log, folder.private, folder.secret)
     found = [*_contents(folder.root), *_contents(folder.private)]
-    if all(path in expected for path in found):  # and nothing of the holder's own
+    if all(path in expected for path in found):  # never delete files of the holder's own
         close_log()
         shutil.rmtree(folder.root, ignore_errors=True)
 
@@ -182,15 +181,17 @@ def _contents(folder: Path) -> list[Path]:
 
 
 def open_folder(root: Path) -> tuple[RunFolder, RunFile]:
-    """The folder of an earlier run, and its resolved run file."""
+    """Return the folder of an earlier run and its run file."""
     folder = RunFolder(root)
     if not (folder.runfile.is_file() and folder.private.is_dir()):
-        raise RunFolderError(f"{root} is not a run folder: it has no run.toml or no folder private")
+        raise RunFolderError(
+            f"{root} is not a run folder: run.toml or the folder private is missing"
+        )
     return folder, RunFile.load(folder.runfile)
 
 
 def open_log(folder: RunFolder) -> logging.Logger:
-    """A logger that writes to the run's log."""
+    """Return a logger that writes to the run's log."""
     logger = close_log()
     logger.setLevel(logging.INFO)
     logger.propagate = False
@@ -201,7 +202,7 @@ def open_log(folder: RunFolder) -> logging.Logger:
 
 
 class PrivateLogHandler(logging.FileHandler):
-    """Appends to a log that only its owner can read, even if an earlier version created it."""
+    """Appends to a log that only its owner can read, even one that version 0.1 created."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The cost over time, from the ledger's public entries."""
+"""The history of a ledger's cost, from its public entries."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
-    """Queries asked, queries answered and the meter's ε, over time.
+    """Return queries asked, queries answered and the charged ε over time.
 
-    There is a point for each recorded batch (in a long ledger, for each checkpoint), thinned
-    to a few hundred, and one for the ledger's present state, since others may have reserved
-    after the last batch. With several groups, points also hold the ε charged to each group.
+    There is one point per recorded batch (in a long ledger, per checkpoint), thinned to a few
+    hundred, and one for the present state, as others may have reserved after the last batch.
+    With several groups, points also contain the ε charged to each group.
     """
     if ledger.head().seq > MOST_REPLAYED:
         kept = _thinned(list(ledger.checkpoints()))
@@ -35,14 +35,9 @@ def cost_history(ledger: Ledger) -> list[dict[str, Any]]:
 
 
 def _thinned(found: list[T]) -> list[T]:
-    """Evenly spaced items, the last among them."""
+    """Return evenly spaced items, including the last."""
     stride = max(1, -(-len(found) // MOST_POINTS))
     return found[::-1][::stride][::-1]
-
-
-def runs_in(ledger: Ledger) -> int:
-    """How many runs have spent from the ledger."""
-    return len(ledger.spending().runs)
 
 
 def _point(spending: Spending) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""A request for private answers, and the rules that follow from it before any vote is seen.
+"""A request for private answers, and the procedure that follows from it before any vote is seen.
 
-The estimator and the run file both make a `Request`; from here on they share every step that
-decides an answer.
+The estimator and the run file both make a `Request`; from there on they share every step that
+determines an answer.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Request:
     """What the caller of the pipeline asks for.
 
     Attributes:
-        mechanism: how votes become answers.
-        teachers: how many vote; upsampling makes more of them.
+        mechanism: turns votes into answers.
+        teachers: how many teachers vote; upsampling adds more.
         mode: when answering stops.
         budget: (ε, δ) for everyone; None with individual budgets and in fixed mode.
-        delta: δ where there is no budget for everyone.
-        individual: budgets by group.
+        delta: δ if there is no budget for everyone.
+        individual: the scheme with budgets by group.
         queries: how many different public rows are asked in fixed mode.
         together: how teachers learn together, if they do.
     """
@@ -57,25 +57,23 @@ class Request:
         elif self.mode is Mode.FIXED:
             self._check_fixed()
         elif not isinstance(self.budget, Budget):
-            raise ParameterError(
-                "a budget is needed and has no default: budget=Budget(epsilon, delta)"
-            )
+            raise ParameterError("give a budget; it has no default: budget=Budget(epsilon, delta)")
         if self.budget is not None and self.delta is not None:
-            raise ParameterError("the budget has a δ already: leave delta out")
+            raise ParameterError("the budget already contains δ: leave delta out")
         if self.queries is not None and self.mode is not Mode.FIXED:
-            raise ParameterError("only the fixed mode asks a fixed number of queries")
+            raise ParameterError("queries is for fixed mode only")
         if self.together is not None:
             self._check_together(self.together)
 
     def plan(self, classes: int, groups: Labels | None, records: int) -> tuple[Plan, IntArray]:
-        """Who teaches, votes and pays, and the number of each record's group.
+        """Return the plan, and the number of each record's group.
 
-        What is planned depends on the sizes of groups alone.
+        The plan depends on the sizes of groups only.
 
         Args:
             classes: how many classes, or labels, there are.
             groups: the name of each record's group, with individual budgets.
-            records: how many there are.
+            records: how many records there are.
         """
         delta = self.budget.delta if self.budget is not None else self.delta
         assert delta is not None
@@ -94,24 +92,24 @@ class Request:
 
     def _check_individual(self) -> None:
         if self.mode is Mode.FIXED:
-            raise ParameterError("the fixed mode has one budget for everyone; use strict")
+            raise ParameterError("individual budgets do not work in fixed mode; use strict")
         if self.budget is not None or self.delta is None:
             raise ParameterError(
-                "individual budgets bring their own ε: leave budget out and give delta"
+                "individual budgets have their own ε: leave budget out and give delta"
             )
         require_priced(self.mechanism)
 
     def _check_fixed(self) -> None:
         if self.budget is not None or self.delta is None:
             raise ParameterError(
-                "in fixed mode the number of queries decides what they cost: leave budget out, "
-                "and give queries and delta"
+                "in fixed mode the number of queries determines the cost: leave budget out, and "
+                "give queries and delta"
             )
         if self.queries is None or self.queries < 1:
-            raise ParameterError("the fixed mode needs the number of queries, beforehand")
+            raise ParameterError("fixed mode needs the number of queries in advance")
         if not self.mechanism.publishable:
             raise ParameterError(
-                f"the fixed mode works with {able('publishable', 'and')}, not with "
+                f"fixed mode works with {able('publishable', 'and')}, not with "
                 f"{self.mechanism.name}"
             )
 
@@ -119,25 +117,25 @@ class Request:
         if together.method == "conventional":
             raise ParameterError("conventional teachers learn alone: leave together out")
         if self.mechanism.task.several:
-            raise ParameterError("teachers learn together with one class per record only")
+            raise ParameterError("teachers can learn together only with one class per record")
         if self.individual is not None:
             raise ParameterError("teachers with individual budgets cannot learn together")
-        # What depends on the votes has no proof here, and a published ε would hide the doubt.
+        # Data-dependent costs have no proof here, and a published ε would hide that.
         if self.mode is Mode.FIXED or (together.private and self.mode is not Mode.STRICT):
             raise ParameterError(
                 f"teachers that learn together answer in strict mode, not in {self.mode.value} "
-                "mode: a cost that depends on the votes is not proven for them"
+                "mode: data-dependent costs are not proven for them"
             )
 
 
 @dataclass(frozen=True)
 class Procedure:
-    """A request, applied to records whose groups and number of classes are known.
+    """A request applied to one data set.
 
     Attributes:
-        request: what was asked for.
-        rules: what it comes to.
-        numbers: the group of each record, as its position among the plan's names.
+        request: the request.
+        rules: the rules that follow from it.
+        numbers: the group of each record, as its position among the plan's groups.
     """
 
     request: Request
@@ -148,23 +146,23 @@ class Procedure:
     def settle(
         cls, request: Request, classes: int, groups: Labels | None, records: int
     ) -> Procedure:
-        """Plan for these records."""
+        """Apply a request to a data set; see `Request.plan`."""
         plan, numbers = request.plan(classes, groups, records)
         return cls(request, Rules(plan, classes, request.mode, request.queries), numbers)
 
     @property
     def plan(self) -> Plan:
-        """Who teaches, votes and pays what."""
+        """The plan: which teachers vote, and what each group pays."""
         return self.rules.plan
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism that answers, made for the plan's teachers."""
+        """The mechanism, adapted to the plan's teachers."""
         return self.plan.mechanism
 
     @property
     def steps(self) -> Steps:
-        """How teachers and students learn: one class, or several labels."""
+        """The steps for the task: one class, or several labels."""
         return steps_of(self.mechanism.task)
 
     @property
@@ -173,31 +171,31 @@ class Procedure:
         return self.rules.classes
 
     @property
-    def straight(self) -> IntArray:
-        """Positions of the records that need no privacy and go straight to the student."""
+    def exempt_records(self) -> IntArray:
+        """Positions of the records that need no privacy and go directly to the student."""
         return self.plan.straight(self.numbers)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """What a guarantee must add because of how teachers learn."""
+        """The assumptions that the teachers' training adds to a guarantee."""
         together = self.request.together
         found = None if together is None else together.assumption
         return () if found is None else (found,)
 
     def deal(self, strategy: str | Strategy, labels: Labels, secret: bytes) -> Partition:
-        """Who teaches whom: by the way to deal, or by the plan's groups."""
+        """Partition the records, by a strategy or by the plan's groups."""
         how = make_strategy(strategy, {}) if isinstance(strategy, str) else strategy
         if isinstance(how, Random):
             return self.plan.deal(self.numbers, secret)
         if self.plan.individual:
-            raise ParameterError("individual budgets deal records at random within their groups")
+            raise ParameterError("individual budgets need a random partition")
         return how.deal(labels, self.plan.teachers, secret)
 
     def voters_name(self, ensemble: bytes, partition: Partition, records: Records) -> bytes:
-        """An ensemble's name in queries: whoever is taught by other teachers is asked anew.
+        """Return the ensemble's name in query ids; another partition makes other queries.
 
-        In standard PATE with a random partition the ensemble's own name says enough: its secret
-        decides who teaches whom.
+        In standard PATE with a random partition the ensemble's own name suffices: its secret
+        determines the partition.
         """
         if self.plan.standard and not self.plan.exempt and not partition.data_dependent:
             return ensemble
@@ -205,25 +203,25 @@ class Procedure:
         seal.update(partition.to_bytes() + records.digests)
         return ensemble + seal.digest()
 
-    def groups_mark(self, ledger: Ledger, records: Records, groups: Labels | None) -> str:
-        """By which the ledger knows every record's group again; nothing for everyone alike."""
+    def groups_digest(self, ledger: Ledger, records: Records, groups: Labels | None) -> str:
+        """Return a digest of all records' groups; empty without individual budgets."""
         if not self.plan.individual or groups is None:
             return ""
         return RECORDS + records.grouped(groups, group_key(ledger))
 
-    def require_room(self, ledger: Ledger, groups: str, *, begun: bool) -> None:
-        """Refuse, before anybody is trained, a ledger that will not pay for a single answer.
+    def require_affordable(self, ledger: Ledger, groups: str, *, begun: bool) -> None:
+        """Refuse, before training, a ledger that cannot pay for a single answer.
 
         Args:
-            ledger: of these records.
-            groups: from `groups_mark`.
-            begun: whether it may hold answers of this very ensemble, which cost nothing more.
+            ledger: the data set's ledger.
+            groups: from `groups_digest`.
+            begun: whether it may contain answers of this ensemble, which cost nothing again.
         """
         require_ledger(self.rules, ledger, groups)
         if self.rules.mode is not Mode.STRICT:
             return
         binding = self.rules.binding(groups=groups)
         rules = {known.rule for known in ledger.spending().bindings.values()}
-        if begun and rules & {binding.rule, ""}:  # version 0.1 did not write rules down
+        if begun and rules & {binding.rule, ""}:  # version 0.1 did not store rules
             return
         ledger.require_affordable(binding)

@@ -1,4 +1,4 @@
-"""What a finished run knows about itself."""
+"""The result of a run."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from ballotine.data import Dataset
 from ballotine.data.partition import Partition
 from ballotine.ledger import Anchor, Ledger
-from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
+from ballotine.pipeline.evaluation import Evaluation, LabelEvaluation
 from ballotine.pipeline.folder import RunFolder
-from ballotine.pipeline.groups import GroupSpending
-from ballotine.pipeline.history import cost_history, runs_in
+from ballotine.pipeline.group_spending import GroupSpending
+from ballotine.pipeline.history import cost_history
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.runfile import RunFile
 from ballotine.privacy.guarantee import Guarantee
@@ -21,13 +21,13 @@ from ballotine.voting import Answers
 
 @dataclass(frozen=True)
 class RunAccount:
-    """What the ledger says about itself when the run ends.
+    """The state of the ledger when the run ends.
 
     Attributes:
-        anchor: where the ledger's chain stands.
-        epsilon: what the answers given so far were charged: the meter.
+        anchor: the ledger's number of entries and last hash.
+        epsilon: the ε charged so far: the meter.
         history: the meter after each batch, over all runs.
-        runs: how many runs have spent from it.
+        runs: how many runs the ledger has paid for.
         groups: what each group was promised and charged, with individual budgets.
         statement: the ε that was published in fixed mode, with its confidence.
     """
@@ -41,13 +41,13 @@ class RunAccount:
 
     @classmethod
     def of(cls, ledger: Ledger, groups: tuple[GroupSpending, ...]) -> RunAccount:
-        """Read it from the ledger."""
+        """Read the state from the ledger."""
         spending = ledger.spending()
         return cls(
             ledger.head(),
             spending.epsilon(),
             cost_history(ledger),
-            runs_in(ledger),
+            len(spending.runs),
             groups,
             spending.statement,
         )
@@ -55,12 +55,12 @@ class RunAccount:
 
 @dataclass
 class RunResult:
-    """What a finished run knows about itself; all but the holder's part may be shown.
+    """The result of a finished run. `ballotine.report.build_card` selects what may be shown.
 
     Attributes:
-        warnings: for everybody, on the card too.
-        holder_warnings: for the holder's terminal alone: they depend on private records.
-        broken_teachers: whether the private folder tells of teachers that failed.
+        warnings: public; also on the card.
+        holder_warnings: for the holder's terminal only: they depend on private records.
+        broken_teachers: whether some teachers failed; the private folder says why.
     """
 
     settings: RunFile

@@ -1,7 +1,7 @@
-"""Results that a resumed run takes from its folder, each with a digest of its inputs.
+"""Results that a resumed run reuses from its folder.
 
-A result is used again only if the digest of its inputs is the same. If a file or a setting has
-changed in between, it is made again.
+Each is stored with a digest of its inputs, and is computed again if a file or a setting has
+changed in between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ballotine.types import Matrix
 
 
 def digest_of(*parts: bytes | str | Matrix) -> str:
-    """A digest that changes when any part does."""
+    """Return a digest that changes when any part does."""
     digest = hashlib.sha256(b"ballotine/kept/1\0")
     for part in parts:
         if isinstance(part, np.ndarray):
@@ -34,7 +34,7 @@ def digest_of(*parts: bytes | str | Matrix) -> str:
 
 
 def is_current(folder: RunFolder, result: Path, digest: str) -> bool:
-    """Whether this result exists and was made from the same inputs."""
+    """Whether this result exists and was computed from the same inputs."""
     return result.exists() and _stored_digest(folder, result) == digest.encode()
 
 
@@ -43,7 +43,7 @@ def save_result(
 ) -> None:
     """Write a result, and then the digest of its inputs.
 
-    The old digest goes first: a crash in between must not leave it beside the new result.
+    The old digest is removed first: a crash must not leave it beside the new result.
     """
     stored = folder.digest_file(result)
     stored.unlink(missing_ok=True)
@@ -52,7 +52,7 @@ def save_result(
 
 
 def save_ballots(folder: RunFolder, ballots: Matrix, digest: str) -> None:
-    """Keep ballots, so that a resumed run need not cast them again."""
+    """Store ballots, so that a resumed run need not cast them again."""
 
     def write(path: Path) -> None:
         produce_atomic(
@@ -63,9 +63,9 @@ def save_ballots(folder: RunFolder, ballots: Matrix, digest: str) -> None:
 
 
 def load_ballots(folder: RunFolder, digest: str) -> Matrix | None:
-    """The ballots of an interrupted run, if they are on this pool and by these teachers.
+    """Return the ballots of an interrupted run, if pool and teachers are the same.
 
-    A damaged file is not used: it may hold ballots that nobody cast.
+    A damaged file is ignored: it may contain ballots that no teacher cast.
     """
     try:
         ballots: Matrix = load_array(folder.ballots)
@@ -75,7 +75,7 @@ def load_ballots(folder: RunFolder, digest: str) -> Matrix | None:
 
 
 def bind_teachers(folder: RunFolder, digest: str) -> None:
-    """Note what the folder's teachers are trained from; refuse a folder with other teachers."""
+    """Store the digest of the teachers' inputs; refuse a folder with other teachers."""
     stored = _stored_digest(folder, folder.teachers)
     if stored is None:
         write_atomic(folder.digest_file(folder.teachers), digest, private=True)
@@ -87,6 +87,6 @@ def bind_teachers(folder: RunFolder, digest: str) -> None:
 
 
 def _stored_digest(folder: RunFolder, result: Path) -> bytes | None:
-    """The digest as it was stored, possibly damaged; None without one."""
+    """Return the stored digest, which may be damaged, or None."""
     path = folder.digest_file(result)
     return path.read_bytes() if path.is_file() else None

@@ -1,21 +1,19 @@
-"""One run, from the run file to a student: partition, teachers, votes, answers, student.
+"""One run, stage by stage: prepare, train teachers, vote, answer, train the student.
 
-Every stage leaves its result in the run's folder and takes it from there when the run
-is resumed; spending is the ledger's business and survives on its own.
+Every stage stores its result in the run folder and reuses it when the run is resumed. What was
+spent is in the ledger.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 
 import numpy as np
 
-from ballotine.data import Dataset, load, row_keys
+from ballotine.data import Dataset, row_keys
 from ballotine.data.partition import Partition
-from ballotine.errors import DataError
 from ballotine.files import produce_atomic, write_atomic
-from ballotine.ledger import Ledger, Mode, read_anchor, verify
+from ballotine.ledger import Mode
 from ballotine.noise import NoiseSource, source
 from ballotine.pipeline.answers_file import write_answers
 from ballotine.pipeline.assumptions import (
@@ -24,19 +22,20 @@ from ballotine.pipeline.assumptions import (
     TEST_FROM_PRIVATE,
     make_guarantee,
 )
-from ballotine.pipeline.counting import Counts, first_places
-from ballotine.pipeline.distilling import distill, interruption
+from ballotine.pipeline.counting import Counts, first_occurrences
+from ballotine.pipeline.distilling import distill, interruption_warning
 from ballotine.pipeline.estimators import make_estimator, make_transformer
-from ballotine.pipeline.evaluate import label_accuracy
-from ballotine.pipeline.features import Features, assumed, make_features
+from ballotine.pipeline.evaluation import label_accuracy
+from ballotine.pipeline.features import Features, feature_assumptions
 from ballotine.pipeline.folder import RunFolder, open_log
-from ballotine.pipeline.groups import group_accounts
+from ballotine.pipeline.group_spending import spending_by_group
+from ballotine.pipeline.preparation import Preparation, PreparedRun
+from ballotine.pipeline.privacy_warnings import bias_warning, delta_warning
 from ballotine.pipeline.procedure import Procedure
 from ballotine.pipeline.result import RunAccount, RunResult
 from ballotine.pipeline.resume import bind_teachers, digest_of, load_ballots, save_ballots
 from ballotine.pipeline.runfile import RunFile
-from ballotine.pipeline.training import train_ensemble, with_straight
-from ballotine.pipeline.warn import warn_about_bias, warn_about_delta
+from ballotine.pipeline.training import add_exempt_records, train_ensemble
 from ballotine.progress import Progress, Silent
 from ballotine.students import Student
 from ballotine.teachers import Ensemble, make_engine
@@ -45,34 +44,6 @@ from ballotine.types import Matrix
 from ballotine.voting import Answers, CastBallots, Session
 
 log = logging.getLogger("ballotine.run")
-
-
-@dataclass(frozen=True)
-class Ready:
-    """What a run has settled before anybody is trained; it is handed from stage to stage.
-
-    Attributes:
-        dataset: the records and the public rows.
-        procedure: how votes are counted, charged and stopped.
-        partition: who teaches whom.
-        features: rows as teachers and student take them.
-        ledger: of the data set.
-        secret: what the partition follows from.
-        groups: by which the ledger knows every record's group.
-    """
-
-    dataset: Dataset
-    procedure: Procedure
-    partition: Partition
-    features: Features
-    ledger: Ledger
-    secret: bytes = field(repr=False)
-    groups: str = ""
-
-    def voters_name(self, ensemble: Ensemble) -> bytes:
-        """The ensemble's name in queries."""
-        name = self.features.name(ensemble.identity)
-        return self.procedure.voters_name(name, self.partition, self.dataset.records)
 
 
 class Run:
@@ -89,113 +60,39 @@ class Run:
         if settings.together.method is not None:
             require_network(self.teacher)
         self.learner = make_estimator(*settings.learner(), "student")
-        if settings.features.kind is not None:  # a wrong name fails before anything is read
+        if settings.features.kind is not None:  # a wrong name fails before any file is read
             make_transformer(settings.features.kind, settings.features.options, "features")
 
     def execute(self) -> RunResult:
         """Run all stages; those that finished in an earlier attempt are not repeated."""
         open_log(self.folder)
         log.info("run %s starts in %s", self.settings.run.name, self.folder.root.name)
-        ready = self._prepare()
-        with ready.ledger:
-            ensemble = self._train(ready)
-            ballots = self._vote(ready, ensemble)
-            self._keep_problems(ensemble)
-            answers = self._answer(ready, CastBallots(ready.voters_name(ensemble), ballots))
-            student = self._distill(ready, answers)
-            result = self._result(ready, answers, student)
+        prepared = self._preparation().prepare()
+        with prepared.ledger:
+            ensemble = self._train(prepared)
+            ballots = self._vote(prepared, ensemble)
+            self._store_problems(ensemble)
+            answers = self._answer(prepared, CastBallots(prepared.voters_name(ensemble), ballots))
+            student = self._distill(prepared, answers)
+            result = self._result(prepared, answers, student)
         log.info("run ends: ε = %.3f, δ = %g", result.guarantee.epsilon, result.guarantee.delta)
         return result
 
-    def deal(self) -> tuple[Dataset, Partition]:
-        """The records and who teaches whom in this run: private."""
-        dataset = load(self.settings.data_spec())
-        return dataset, self._partition(dataset, self._settle(dataset), self._secret())
+    def load_and_partition(self) -> tuple[Dataset, Partition]:
+        """Return the records and their partition in this run: private."""
+        return self._preparation().load_and_partition()
 
-    def _prepare(self) -> Ready:
-        """Settle everything that must be known before training starts and anything is charged."""
-        secret = self._secret()
-        dataset = load(self.settings.data_spec())
-        procedure = self._settle(dataset)
-        partition = self._partition(dataset, procedure, secret)
-        features = make_features(self.settings.features, dataset, self.progress)
-        ledger = self._open_ledger(dataset, procedure)
-        try:
-            groups = procedure.groups_mark(ledger, dataset.records, dataset.groups)
-            begun = self.folder.root.name in ledger.spending().runs
-            procedure.require_room(ledger, groups, begun=begun)
-        except BaseException:
-            ledger.close()
-            raise
-        return Ready(dataset, procedure, partition, features, ledger, secret, groups)
+    def _preparation(self) -> Preparation:
+        return Preparation(self.settings, self.folder, self.noise, self.progress)
 
-    def _secret(self) -> bytes:
-        """What the partition follows from: kept, so that a resumed run deals alike."""
-        path = self.folder.secret
-        if not path.exists():
-            write_atomic(path, self.noise.words("partition", b"", 4), private=True)
-        return path.read_bytes()
-
-    def _settle(self, dataset: Dataset) -> Procedure:
-        """Settle how votes are counted, charged and stopped, from public facts alone."""
-        voting = self.settings.voting
-        mechanism = voting.build(dataset.classes)
-        if not isinstance(dataset.task, mechanism.task):
-            raise DataError(
-                f"[voting] mechanism: {mechanism.name} is for {mechanism.task.noun} per record, "
-                f"and the data has {dataset.task.noun}"
-            )
-        pool, stated = self._pool(dataset), voting.max_queries
-        if self.settings.budget.mode is Mode.FIXED and len(pool) < (stated or 0):
-            raise DataError(
-                f"[voting] max_queries: in fixed mode {stated} public rows are asked, and there "
-                f"are {len(pool)}; state as many as there are, or leave it out"
-            )
-        queries = len(set(row_keys(pool)))
-        request = self.settings.request(labels=dataset.classes, queries=queries)
-        groups = None if request.individual is None else dataset.groups
-        procedure = Procedure.settle(request, len(dataset.classes), groups, len(dataset.X_private))
-        if procedure.plan.individual:
-            for line in procedure.plan.table(procedure.classes).splitlines():
-                log.info("plan: %s", line)
-        return procedure
-
-    def _pool(self, dataset: Dataset | Features) -> Matrix:
-        """The public rows that are asked, in their order."""
-        return dataset.X_public[: self.settings.voting.max_queries]
-
-    def _partition(self, dataset: Dataset, procedure: Procedure, secret: bytes) -> Partition:
-        with self.progress.stage("partition", 1) as advance:
-            strategy = self.settings.partition.build(dataset.groups)
-            partition = procedure.deal(strategy, dataset.y_private, secret)
-            advance(1)
-        return partition
-
-    def _open_ledger(self, dataset: Dataset, procedure: Procedure) -> Ledger:
-        path = self.settings.budget.ledger or self.folder.ledger
-        promise = procedure.rules.promise()
-        if procedure.rules.mode is Mode.FIXED:  # how ε will be published takes a while to plan
-            with self.progress.stage("plan", 1) as advance:
-                ledger = Ledger.open(path, promise, dataset.fingerprint)
-                advance(1)
-        else:
-            ledger = Ledger.open(path, promise, dataset.fingerprint)
-        try:
-            if self.folder.card.exists():  # a card was issued: the ledger must not be older
-                verify(ledger, read_anchor(self.folder.card))
-        except BaseException:
-            ledger.close()
-            raise
-        return ledger
-
-    def _train(self, ready: Ready) -> Ensemble:
-        teachers, data, procedure = self.settings.teachers, ready.dataset, ready.procedure
-        together, groups = procedure.request.together, ready.partition.shares
+    def _train(self, prepared: PreparedRun) -> Ensemble:
+        teachers, data, procedure = self.settings.teachers, prepared.dataset, prepared.procedure
+        together, groups = procedure.request.together, prepared.partition.shares
         how = repr(self.teacher) if together is None else f"{self.teacher!r} {together!r}"
         digest = digest_of(
-            how + ready.features.identity,
-            ready.secret,
-            ready.partition.to_bytes(),
+            how + prepared.features.identity,
+            prepared.secret,
+            prepared.partition.to_bytes(),
             data.X_private,
             data.y_private,
         )
@@ -205,13 +102,13 @@ class Run:
             ensemble = train_ensemble(
                 procedure,
                 self.teacher,
-                ready.features.X_private,
+                prepared.features.X_private,
                 data.y_private,
-                ready.partition,
-                secret=ready.secret,
+                prepared.partition,
+                secret=prepared.secret,
                 engine=make_engine(teachers.engine, teachers.jobs),
                 thresholds=self.settings.voting.thresholds,
-                account=RoundsAccount(ready.ledger, self.noise, self.folder.root.name),
+                account=RoundsAccount(prepared.ledger, self.noise, self.folder.root.name),
                 folder=self.folder.teachers.resolve(),
                 digest=digest,
                 advance=advance,
@@ -219,34 +116,34 @@ class Run:
         log.info("%d teachers are ready", len(ensemble))
         return ensemble
 
-    def _vote(self, ready: Ready, ensemble: Ensemble) -> Matrix:
-        """Cast ballots on the whole pool and keep them: they cost nothing until released."""
-        digest = digest_of(ready.voters_name(ensemble), self._pool(ready.dataset))
+    def _vote(self, prepared: PreparedRun, ensemble: Ensemble) -> Matrix:
+        """Cast ballots on the whole pool and store them: they cost nothing until released."""
+        digest = digest_of(prepared.voters_name(ensemble), prepared.pool)
         with self.progress.stage("votes", len(ensemble)) as advance:
             ballots = load_ballots(self.folder, digest)
             if ballots is None:
-                ballots = ensemble.ballots(self._pool(ready.features), advance)
+                ballots = ensemble.ballots(prepared.pool_features, advance)
                 save_ballots(self.folder, ballots, digest)
             else:
                 advance(len(ensemble))
         return ballots
 
-    def _keep_problems(self, ensemble: Ensemble) -> None:
-        """Write down why some teachers cast constant ballots, in the private part of the folder."""
+    def _store_problems(self, ensemble: Ensemble) -> None:
+        """Write why some teachers cast constant ballots to the private part of the folder."""
         if ensemble.problems:
             lines = [f"teacher {i}: {text}" for i, text in sorted(ensemble.problems.items())]
             write_atomic(self.folder.problems, "\n".join(lines) + "\n", private=True)
 
-    def _answer(self, ready: Ready, voters: CastBallots) -> Answers:
-        pool, rules = self._pool(ready.dataset), ready.procedure.rules
+    def _answer(self, prepared: PreparedRun, voters: CastBallots) -> Answers:
+        pool, rules = prepared.pool, prepared.procedure.rules
         keys, places = row_keys(pool), np.arange(len(pool))
         session = Session.open(
             rules,
             voters,
-            ready.ledger,
+            prepared.ledger,
             self.noise,
-            names=np.asarray(ready.dataset.classes),
-            groups=ready.groups,
+            names=np.asarray(prepared.dataset.classes),
+            groups=prepared.groups,
             pool=keys if rules.mode is Mode.FIXED else None,
             run=self.folder.root.name,
         )
@@ -254,54 +151,57 @@ class Run:
             answers = session.answer(places, keys, advance)
             if not answers.asked.any():
                 raise session.refusal()
-        first = first_places(keys)
+        first = first_occurrences(keys)
         session.publish([np.unique(first)], lambda some: [keys[place] for place in some])
         produce_atomic(self.folder.answers, lambda partial: write_answers(partial, answers, first))
         counts = Counts.of(answers, first, len(pool))
         log.info("%d queries asked, %d answered", counts.asked, counts.answered)
         return answers
 
-    def _distill(self, ready: Ready, answers: Answers) -> Student:
-        """Learn from public rows and answers, and from records that need no privacy."""
-        features, data = ready.features, ready.dataset
-        rows, labels = with_straight(
-            ready.procedure,
-            self._pool(features),
+    def _distill(self, prepared: PreparedRun, answers: Answers) -> Student:
+        """Train the student on answered public rows and on records that need no privacy."""
+        features, data = prepared.features, prepared.dataset
+        rows, labels = add_exempt_records(
+            prepared.procedure,
+            prepared.pool_features,
             answers.labels,
             features.X_private,
             data.y_private,
         )
         return distill(
-            ready.procedure.steps,
+            prepared.procedure.steps,
             self.learner,
             rows,
             labels,
             data.classes,
-            released=features.released,
+            wrap=features.wrap,
             folder=self.folder,
             noise=self.noise,
             progress=self.progress,
         )
 
-    def _result(self, ready: Ready, answers: Answers, student: Student) -> RunResult:
-        data, procedure, ledger = ready.dataset, ready.procedure, ready.ledger
-        with ledger.snapshot():  # others may write: guarantee and anchor are of one moment
+    def _result(self, prepared: PreparedRun, answers: Answers, student: Student) -> RunResult:
+        data, procedure, ledger = prepared.dataset, prepared.procedure, prepared.ledger
+        with ledger.snapshot():  # others may write: guarantee and anchor must agree
             guarantee = make_guarantee(
                 ledger,
-                ready.partition,
+                prepared.partition,
                 self.noise,
                 classes_from_private=data.classes_from == "private labels",
                 plan=procedure.plan,
-                extra=(*_extra_assumptions(data, procedure), *assumed(self.settings.features)),
+                extra=(
+                    *_extra_assumptions(data, procedure),
+                    *feature_assumptions(self.settings.features),
+                ),
             )
-            account = RunAccount.of(ledger, group_accounts(ledger, procedure))
+            account = RunAccount.of(ledger, spending_by_group(ledger, procedure))
         public, holder_only = self._warnings(data, procedure, answers, student)
         result = RunResult(
             self.settings,
             self.folder,
             data,
             procedure,
-            ready.partition,
+            prepared.partition,
             answers,
             student,
             guarantee,
@@ -313,30 +213,30 @@ class Run:
         if data.X_test is not None and data.y_test is not None:
             result.evaluation = procedure.steps.evaluate(student, data.X_test, data.y_test)
         if self.settings.run.experiment:
-            self._experiment(result, ready.features)
+            self._experiment(result, prepared.features)
         return result
 
     def _warnings(
         self, dataset: Dataset, procedure: Procedure, answers: Answers, student: Student
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Warnings for everybody, and those for the holder that depend on private records."""
+        """Return public warnings, and those for the holder, which depend on private records."""
         public = list(dataset.notes)
-        protected = len(dataset.X_private) - len(procedure.straight)
-        if (text := warn_about_delta(procedure.plan.delta, protected)) is not None:
+        protected = len(dataset.X_private) - len(procedure.exempt_records)
+        if (text := delta_warning(procedure.plan.delta, protected)) is not None:
             public.append(text)
         public += procedure.steps.warnings(answers.labels, dataset.classes)
-        if (text := interruption(student)) is not None:
+        if (text := interruption_warning(student)) is not None:
             public.append(text)
-        bias = warn_about_bias(procedure, dataset.y_private)
+        bias = bias_warning(procedure, dataset.y_private)
         if bias is None:
             return tuple(public), ()
-        # The labels of an experiment are known anyway; those of a real run are not.
+        # In an experiment the labels are no secret.
         if self.settings.run.experiment:
             return (*public, bias), ()
         return tuple(public), (bias,)
 
     def _experiment(self, result: RunResult, features: Features) -> None:
-        """Numbers that use labels nobody has in a real run."""
+        """Add numbers computed from labels that are not available in a real run."""
         data = result.dataset
         if data.y_public is not None:
             result.label_accuracy = label_accuracy(
@@ -347,7 +247,7 @@ class Run:
                 self.teacher,
                 features.X_private,
                 data.y_private,
-                features.rows(data.X_test),
+                features.transform(data.X_test),
                 data.y_test,
             )
 

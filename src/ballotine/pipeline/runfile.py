@@ -1,4 +1,4 @@
-"""One TOML file is one run: its sections, their defaults, and errors that name the key."""
+"""The run file: one TOML file describes one run; errors name the key."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from pydantic import ValidationError, model_validator
 from ballotine.data import DataSpec
 from ballotine.errors import ParameterError, RunFileError
 from ballotine.ledger import Mode
+from ballotine.pipeline.privacy_sections import (
+    BudgetSection,
+    IndividualSection,
+    VotingSection,
+)
 from ballotine.pipeline.procedure import Request
 from ballotine.pipeline.sections import (
-    BudgetSection,
     DataSection,
     FeaturesSection,
-    IndividualSection,
     PartitionSection,
     ReportSection,
     RunSection,
@@ -27,7 +30,6 @@ from ballotine.pipeline.sections import (
     StudentSection,
     TeachersSection,
     TogetherSection,
-    VotingSection,
 )
 
 
@@ -47,22 +49,28 @@ class RunFile(Section):
     report: ReportSection = ReportSection()
 
     @model_validator(mode="after")
-    def _fits_together(self) -> Self:
+    def _check_across_sections(self) -> Self:
         individual, groups = self.individual.method, self.budget.groups
         if individual is not None and not groups:
-            raise ValueError("[budget] groups is missing: it gives the ε of each group")
+            raise ValueError(
+                "[budget] groups is missing: individual budgets need the ε of each group"
+            )
         if individual is None and groups:
-            raise ValueError("[individual] method is missing: it says how groups are taught")
+            raise ValueError("[individual] method is missing: budgets by group need one")
         if individual is not None and self.partition.kind != "random":
-            raise ValueError("[partition] kind: individual budgets deal records at random")
+            raise ValueError("[partition] kind: individual budgets need a random partition")
         if self.data.source is not None and self.individual.column is not None:
-            raise ValueError("[individual] column: a named set has none; give groups (a file)")
+            raise ValueError(
+                "[individual] column: a named set has no such column; give groups (a file)"
+            )
         if self.data.source is not None and self.partition.column is not None:
-            raise ValueError("[partition] column: a named set has none; give private (a file)")
+            raise ValueError(
+                "[partition] column: a named set has no such column; give private (a file)"
+            )
         if self.budget.mode is Mode.PAPER and not self.run.experiment:
             raise ValueError(
-                "[budget] mode: stopping as the papers do reveals private votes; it is for "
-                "reproduction only, and needs [run] experiment = true"
+                "[budget] mode: paper mode reveals private votes when it stops; it is for "
+                "reproduction only and needs [run] experiment = true"
             )
         try:
             self.request(queries=1)
@@ -74,24 +82,24 @@ class RunFile(Section):
         return self
 
     @model_validator(mode="after")
-    def _real_runs_name_a_ledger(self) -> Self:
+    def _require_ledger_without_seed(self) -> Self:
         if not self.run.experiment and self.budget.ledger is None:
             raise ValueError(
-                "[budget] ledger is missing: privacy is spent on the data, not on a run, so a "
-                "real run names the ledger of its data set (or says [run] experiment = true)"
+                "[budget] ledger is missing: all runs on a data set share its budget, so a real "
+                "run names its data set's ledger (an experiment sets [run] experiment = true)"
             )
         if not self.run.experiment and self.run.seed is not None:
             raise ValueError(
-                "[run] seed: who knows the seed can remove the noise; "
-                "delete it, or say [run] experiment = true"
+                "[run] seed: whoever knows the seed can remove the noise; "
+                "delete it, or set [run] experiment = true"
             )
         return self
 
     def request(self, *, labels: Sequence[str | int] = (), queries: int) -> Request:
-        """What the run asks for.
+        """Return what the run asks of the pipeline.
 
         Args:
-            labels: the names of the labels, where records have several.
+            labels: the names of the labels, if records have several.
             queries: how many different public rows there are to ask.
         """
         budget = self.budget.build()
@@ -107,13 +115,13 @@ class RunFile(Section):
         )
 
     def learner(self) -> tuple[str, dict[str, Any]]:
-        """The student's kind and options."""
+        """Return the student's kind and options."""
         return self.student.resolve(
             several=self.voting.build().multilabel, patches=self.features.kind == "patches"
         )
 
     def data_spec(self) -> DataSpec:
-        """What to load."""
+        """Return what to load."""
         data, individual = self.data, self.individual
         return DataSpec(
             source=data.source,
@@ -129,20 +137,20 @@ class RunFile(Section):
             test_rows=data.test_rows,
             group_column=individual.column or self.partition.column,
             groups=individual.groups,
-            # Which rows are public belongs to the data, not to a run: all runs must agree.
+            # All runs on a data set must agree on which rows are public.
             split_seed=self.run.seed or 0,
         )
 
     @classmethod
     def parse(cls, text: str, where: str) -> RunFile:
-        """Read TOML text; every error is one line that names the key."""
+        """Parse TOML text; every error is one line that names the key."""
         try:
             return cls.model_validate(tomllib.loads(text))
         except ValidationError as problem:
             raise RunFileError(f"{where}: {_first_problem(problem)}") from problem
         except RecursionError:
             raise RunFileError(f"{where} is not valid TOML: it is nested too deeply") from None
-        except ValueError as problem:  # tomllib's own, and that of a number with too many digits
+        except ValueError as problem:  # from tomllib, or from a number with too many digits
             raise RunFileError(f"{where} is not valid TOML: {problem}") from problem
 
     @classmethod
@@ -155,11 +163,13 @@ class RunFile(Section):
         except UnicodeDecodeError:
             raise RunFileError(f"the run file {path} is not UTF-8 text") from None
         except ValueError:
-            raise RunFileError("the run file cannot be read: that is no name of a file") from None
+            raise RunFileError(
+                "the run file cannot be read: this is not a valid file name"
+            ) from None
         return cls.parse(text, str(path)).resolved(path.resolve().parent)
 
     def resolved(self, base: Path) -> RunFile:
-        """The same run with every path absolute."""
+        """Return a copy with absolute paths."""
         data = self.data.model_copy(
             update={
                 name: base / value
@@ -178,7 +188,7 @@ class RunFile(Section):
         return self.model_copy(update=update)
 
     def with_changes(self, *, folder: Path | None, seed: int | None) -> RunFile:
-        """The same run with another folder or seed, checked again as a whole."""
+        """Return a copy with another folder or seed, validated again."""
         changes = {"folder": folder, "seed": seed}
         content = self.model_dump(by_alias=True)
         content["run"].update({key: value for key, value in changes.items() if value is not None})
@@ -188,13 +198,13 @@ class RunFile(Section):
             raise RunFileError(_first_problem(problem)) from problem
 
     def to_toml(self) -> str:
-        """The resolved run, every default written out."""
+        """Return the run file as TOML, with all defaults written out."""
         content = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return tomli_w.dumps(content)
 
 
-def embedded(name: str) -> str:
-    """The text of a run file that ships with Ballotine."""
+def embedded_runfile(name: str) -> str:
+    """Return the text of a run file that ships with Ballotine."""
     return (resources.files("ballotine.pipeline") / "runfiles" / f"{name}.toml").read_text("utf-8")
 
 

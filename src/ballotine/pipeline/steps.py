@@ -15,7 +15,7 @@ from sklearn.metrics import accuracy_score
 from ballotine import metrics
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
-from ballotine.pipeline.evaluate import Evaluation, LabelEvaluation
+from ballotine.pipeline.evaluation import Evaluation, LabelEvaluation
 from ballotine.students import (
     MultiLabelStudent,
     SpreadingClassifier,
@@ -32,19 +32,19 @@ from ballotine.types import IntArray, Labels, Matrix
 from ballotine.voting import Mechanism, cast_labels
 
 Thresholds = float | npt.ArrayLike
-"""What a label's probability must exceed: one number, or one per label."""
+"""The probability above which a teacher names a label: one number, or one per label."""
 PRESENT = 0.5
 
 
 @dataclass(frozen=True)
 class TeacherTraining:
-    """How an ensemble is trained on the records of one data set.
+    """How an ensemble is trained on one data set.
 
     Attributes:
-        trainer: with which estimator, where, and kept where.
-        mechanism: what their ballots are for.
-        thresholds: with several labels, when a teacher names one; 0.5 when absent.
-        advance: is told about each finished teacher.
+        trainer: estimator, engine and store.
+        mechanism: the mechanism that will count the ballots.
+        thresholds: with several labels, when a teacher names a label; None for 0.5.
+        advance: called after each finished teacher.
     """
 
     trainer: Trainer
@@ -55,18 +55,18 @@ class TeacherTraining:
 
 @dataclass(frozen=True)
 class Steps:
-    """How teachers and students of one task learn, and how they are judged.
+    """The steps for one task.
 
     Attributes:
-        train: one teacher per share of the private records.
-        fit: a model of public rows and released answers (negative where there is none), by seed.
-        student: what a released model is.
-        default_student: what was measured to be a good choice, see docs/papers/student.md.
-        evaluate: measures a student on labelled test rows.
-        score: the accuracy of predictions, given the truth and perhaps weights of rows.
-        ceiling: how good a teacher is that sees all private records, unprotected: for
-            experiments only. Takes an estimator, the records, and labelled test rows.
-        warnings: what everybody should know about released answers, given the labels' names.
+        train: trains one teacher per share of the private records.
+        fit: fits a model to public rows and answers (negative if there is none), with a seed.
+        student: the class of the released model.
+        default_student: makes the default student, chosen in docs/papers/student.md.
+        evaluate: evaluates a student on labelled test rows.
+        score: returns the accuracy of predictions, given the truth and optional row weights.
+        ceiling: returns the accuracy of one model trained on all private records, without
+            protection: for experiments only. Takes an estimator, the records and test rows.
+        warnings: returns public warnings about the answers, given the labels' names.
     """
 
     train: Callable[[TeacherTraining, Matrix, IntArray, Partition], Ensemble]
@@ -80,7 +80,7 @@ class Steps:
 
 
 def steps_of(task: type[Task]) -> Steps:
-    """The steps for one class, or for several labels."""
+    """Return the steps for one class, or for several labels."""
     return _STEPS[task]
 
 
@@ -89,11 +89,11 @@ def _train_classes(how: TeacherTraining, X: Matrix, y: IntArray, partition: Part
 
 
 def _train_labels(how: TeacherTraining, X: Matrix, y: IntArray, partition: Partition) -> Ensemble:
-    """What decides a ballot beside the teachers is part of the ensemble's name."""
+    # The name of the ensemble depends on everything that determines a ballot.
     limits = np.asarray(0.5 if how.thresholds is None else how.thresholds, dtype=np.float64)
     most = how.mechanism.most_labels
     cast = partial(cast_labels, thresholds=limits, most=most)
-    cast(np.zeros((1, how.trainer.classes)))  # what is wrong with the thresholds is said now
+    cast(np.zeros((1, how.trainer.classes)))  # refuse invalid thresholds before training
     variant = f"labels above {np.atleast_1d(limits).tolist()}, at most {most}"
     trainer = replace(how.trainer, variant=variant)
     return train_labels(trainer, X, y, partition, cast, how.advance)
@@ -123,7 +123,7 @@ def _label_warnings(labels: IntArray, names: Sequence[Any]) -> list[str]:
     if not len(silent):
         return []
     found = quoted(names[label] for label in silent)
-    return [f"no answer was released for {found}: the student takes them to be absent"]
+    return [f"no answer was released for {found}: the student predicts that they are absent"]
 
 
 _STEPS: dict[type[Task], Steps] = {

@@ -1,4 +1,4 @@
-"""Teachers and students, of one class or of several labels: the same for estimator and run."""
+"""Train teachers and students, for the estimator and for runs."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ def train_ensemble(
     digest: str = "",
     advance: Callable[[int], None] = lambda _: None,
 ) -> Ensemble:
-    """One teacher per share.
+    """Train one teacher per share.
 
     Args:
-        procedure: with which mechanism they will vote, and on how many classes.
+        procedure: task, mechanism and settings.
         estimator: any scikit-learn classifier.
         X: private rows.
         y: their class numbers, or 0, 1 and −1 (unknown) per label.
-        partition: who teaches whom.
-        secret: what seeds and the ensemble's name follow from.
-        engine: where the work is done.
-        thresholds: with several labels, when a teacher names one.
-        account: what private rounds of learning together are paid from.
-        folder: where teachers are kept, so that an interrupted training can resume; or None.
-        digest: of what they follow from; rounds kept with another digest are refused.
-        advance: is told about each finished teacher, or round.
+        partition: which teacher learns from which records.
+        secret: determines the seeds and the ensemble's name.
+        engine: runs the training.
+        thresholds: with several labels, when a teacher names a label.
+        account: pays for private rounds.
+        folder: where teachers are stored, so that training can be resumed; or None.
+        digest: of the training's inputs; stored rounds with another digest are refused.
+        advance: called after each finished teacher, or round.
     """
     together = procedure.request.together
     if together is not None:
-        from ballotine.teachers.ttac import TtacTrainer  # teachers that learn alone need no torch
+        from ballotine.teachers.ttac import TtacTrainer  # only this needs torch
 
         rounds = TtacTrainer(
             estimator, together, procedure.classes, secret, engine, account, folder, digest
@@ -67,25 +67,25 @@ def train_ensemble(
     return procedure.steps.train(how, X, y, partition)
 
 
-def with_straight(
+def add_exempt_records(
     procedure: Procedure, public: Matrix, labels: IntArray, X: Matrix, y: IntArray
 ) -> tuple[Matrix, IntArray]:
-    """What a student learns from: answered public rows, and records that need no privacy."""
-    straight = procedure.straight
-    return np.concatenate([public, X[straight]]), np.concatenate([labels, y[straight]])
+    """Return what a student learns from: public rows, and records that need no privacy."""
+    exempt = procedure.exempt_records
+    return np.concatenate([public, X[exempt]]), np.concatenate([labels, y[exempt]])
 
 
 def train_student(
     steps: Steps, estimator: Any, X: Matrix, labels: IntArray, noise: NoiseSource
 ) -> Any:
-    """A student of classes, or of several labels.
+    """Train a student.
 
     Args:
-        steps: of the task.
+        steps: the steps for the task.
         estimator: any scikit-learn classifier.
         X: rows.
         labels: class numbers, or 0 and 1 per label; negative where there is no answer.
-        noise: what its seed comes from.
+        noise: the source of its seed.
     """
     seed = int.from_bytes(noise.words("student", b"", 1)[:3], "big")
     return steps.fit(estimator, X, labels, seed)

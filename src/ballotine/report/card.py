@@ -20,7 +20,7 @@ import numpy as np
 from ballotine.data import row_keys
 from ballotine.files import sha256_of, write_atomic
 from ballotine.pipeline import RunFolder, RunResult
-from ballotine.pipeline.counting import Counts, first_places
+from ballotine.pipeline.counting import Counts, first_occurrences
 from ballotine.privacy.guarantee import Kind, round_up
 from ballotine.report.html import render_html
 from ballotine.report.markdown import render_markdown
@@ -105,7 +105,7 @@ def _queries(result: RunResult) -> dict[str, int]:
 
 def _first(result: RunResult) -> IntArray:
     """For each public row that could be asked, the first row equal to it."""
-    return first_places(row_keys(result.dataset.X_public[: len(result.answers)]))
+    return first_occurrences(row_keys(result.dataset.X_public[: len(result.answers)]))
 
 
 def _data(result: RunResult) -> dict[str, Any]:

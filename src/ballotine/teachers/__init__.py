@@ -1,4 +1,4 @@
-"""Teachers: trained each on its own share of the private records."""
+"""Teachers, each trained on its own share of the private records."""
 
 from ballotine.teachers.engine import Engine, LocalEngine, RayEngine, make_engine
 from ballotine.teachers.ensemble import Ensemble, TeacherStore, Trainer

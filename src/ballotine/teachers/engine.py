@@ -1,4 +1,4 @@
-"""Where teachers train and vote: processes of this machine, or a Ray cluster."""
+"""Engines on which teachers train and vote: local processes, or a Ray cluster."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ __all__ = ["Engine", "LocalEngine", "Lost", "RayEngine", "WorkerLostError", "mak
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 Lost = Callable[[Any, str], Any]
-"""From a task whose worker died with every attempt, and why, to a result in its place."""
+"""Makes a substitute result for a task whose worker died in every attempt, given the reason."""
 
 ATTEMPTS = 3
 IDLE_SECONDS = 60
-KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has the latter only, and it kills
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has only SIGTERM, which kills
 
 _workers: dict[int, Any] = {}
-"""Worker processes by slot, kept from one call to the next: starting one takes seconds."""
+"""Worker processes by slot, reused between calls: starting one takes seconds."""
 
 
 class WorkerLostError(BallotineError):
-    """A worker died with every attempt at a task."""
+    """A worker died in every attempt at a task."""
 
 
 class Engine(Protocol):
     """Runs independent tasks and yields their results as they finish."""
 
     same_disk: bool
-    """Whether workers see the files of this machine."""
+    """Whether workers can read the files of this machine."""
 
     def map(
         self,
@@ -49,18 +49,18 @@ class Engine(Protocol):
         tasks: Iterable[Task],
         lost: Lost | None = None,
     ) -> Iterator[Result]:
-        """Results in the order of completion; tasks carry their own position.
+        """Yield results in the order of completion; tasks carry their own position.
 
         Args:
-            work: sent to the workers once; arrays that it holds are shared, not copied.
-            tasks: taken one by one, as workers become free.
-            lost: makes the result of a task whose worker died with every attempt; if None,
-                that is an error.
+            work: sent to the workers once; its arrays are shared, not copied.
+            tasks: taken one by one as workers become free.
+            lost: makes the result of a task whose worker died in every attempt; None raises
+                `WorkerLostError`.
         """
 
 
 class LocalEngine:
-    """Worker processes with one thread each; this process when there is one job."""
+    """Worker processes with one thread each; with one job, this process."""
 
     same_disk = True
 
@@ -73,7 +73,7 @@ class LocalEngine:
         tasks: Iterable[Task],
         lost: Lost | None = None,
     ) -> Iterator[Result]:
-        """Run the tasks; when a worker is killed, only its own task is run again."""
+        """Run the tasks; if a worker is killed, only its own task is repeated."""
         from joblib import effective_n_jobs
 
         waiting = iter(tasks)
@@ -83,7 +83,7 @@ class LocalEngine:
             yield from _run_here(work, chain(first, waiting))
             return
         with Shared(work) as shared:
-            # No more workers than tasks, however many are allowed.
+            # Never more workers than tasks.
             yield from _Pool(shared, chain(first, waiting), len(first), lost).results()
 
 
@@ -105,9 +105,9 @@ class _Running(Generic[Task]):
 
 
 class _Pool(Generic[Task, Result]):
-    """Worker processes, each with one task at a time and an executor of its own.
+    """Worker processes, each with its own executor and one task at a time.
 
-    One executor for all would lose the tasks of every worker when one of them is killed.
+    A shared executor would lose the tasks of all workers when one of them is killed.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class _Pool(Generic[Task, Result]):
         self._lost = lost
 
     def results(self) -> Iterator[Result]:
-        """All results; a worker has its next task before its result is handed out."""
+        """Yield all results; a worker gets its next task before its result is yielded."""
         try:
             self._assign_tasks()
             while self._running:
@@ -136,7 +136,7 @@ class _Pool(Generic[Task, Result]):
                 self._assign_tasks()
                 yield from results
         finally:
-            # An error, an interruption, or a caller that stopped: nobody waits for these.
+            # After an error, an interruption, or if the caller stopped iterating.
             for run in self._running.values():
                 _kill(run.slot)
 
@@ -181,8 +181,8 @@ def _submit(slot: int, work: Shared[Callable[[Task], Result]], task: Task) -> Fu
 def _kill(slot: int) -> None:
     """Kill the worker of a slot, whatever it is doing."""
     if (worker := _workers.pop(slot, None)) is not None:
-        # The executor notices and cleans up. Its own way to kill workers loses track of waiting
-        # tasks (KeyError in its thread).
+        # The executor notices and cleans up. Its own method to kill workers loses track of
+        # waiting tasks (KeyError in its thread).
         for pid in list(worker._processes):
             with suppress(ProcessLookupError):
                 os.kill(pid, KILL)
@@ -203,7 +203,7 @@ def _worker(slot: int) -> Any:
 
 
 def make_engine(name: str, n_jobs: int | None = None) -> Engine:
-    """The engine of that name."""
+    """Return the engine of that name."""
     if name == "local":
         return LocalEngine(n_jobs)
     if name == "ray":

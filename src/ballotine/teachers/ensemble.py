@@ -26,13 +26,13 @@ from ballotine.teachers.train import (
 from ballotine.types import IntArray, Matrix
 
 VOTE_CHUNK = 4096
-Ask = Callable[[Any, Matrix], tuple[Matrix, str | None]]
-"""Asks a model for its ballots on some rows; tells what went wrong, if something did."""
+PredictBallots = Callable[[Any, Matrix], tuple[Matrix, str | None]]
+"""Returns a model's ballots on some rows, and the problem if there was one."""
 
 
 @dataclass(frozen=True)
-class KeptTeacher:
-    """A trained teacher whose model stays on disk until it is asked for."""
+class StoredTeacher:
+    """A trained teacher whose model stays on disk until it is used."""
 
     position: int
     path: Path
@@ -40,7 +40,7 @@ class KeptTeacher:
 
     @property
     def model(self) -> Any:
-        """The model, read anew."""
+        """The model, read from disk."""
         return load_own_model(self.path)
 
 
@@ -51,12 +51,12 @@ class Ensemble:
     Attributes:
         teachers: one per share, broken ones included.
         classes: how many classes they choose from.
-        identity: names this ensemble in query ids.
-        problems: why some vote a constant, by their position, for the holder only.
-        engine: where they vote.
+        identity: the name of this ensemble in query ids.
+        problems: why some teachers cast constant ballots, by position; for the holder only.
+        engine: runs the voting.
     """
 
-    teachers: Sequence[Teacher | KeptTeacher]
+    teachers: Sequence[Teacher | StoredTeacher]
     classes: int
     identity: bytes
     problems: dict[int, str] = field(default_factory=dict)
@@ -69,18 +69,18 @@ class Ensemble:
         return f"<Ensemble of {len(self)} teachers: private>"
 
     @property
-    def ask(self) -> Ask:
-        """How a teacher's model is asked: for a class number per row."""
+    def predict_ballots(self) -> PredictBallots:
+        """Predicts a class number per row."""
         return partial(predict_classes, classes=self.classes)
 
     def blank(self, *shape: int) -> Matrix:
-        """Ballots of teachers that have nothing to say."""
+        """Return the ballots of teachers that failed: the first class."""
         return np.zeros(shape, dtype=np.int64)
 
     def ballots(self, X: Matrix, advance: Callable[[int], None] = lambda _: None) -> Matrix:
-        """Every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
+        """Return every teacher's ballot on every row: class numbers, shape (rows, teachers)."""
         cast = self.blank(len(X), len(self))
-        work = partial(_vote, X, self.ask, self.blank(0))
+        work = partial(_vote, X, self.predict_ballots, self.blank(0))
         lost = partial(_lost_vote, self.blank(len(X)))
         for column, found, problem in self.engine.map(work, self._voters(), lost):
             cast[:, column] = found
@@ -89,8 +89,8 @@ class Ensemble:
             advance(1)
         return cast
 
-    def _voters(self) -> Iterator[tuple[int, Teacher | KeptTeacher]]:
-        """Teachers by their column; where workers do not see our disk, with their models."""
+    def _voters(self) -> Iterator[tuple[int, Teacher | StoredTeacher]]:
+        """Yield teachers by column, with their models if workers cannot read this disk."""
         for column, teacher in enumerate(self.teachers):
             if isinstance(teacher, Teacher) or self.engine.same_disk:
                 yield column, teacher
@@ -99,42 +99,42 @@ class Ensemble:
 
 
 def _vote(
-    X: Matrix, ask: Ask, none: Matrix, voter: tuple[int, Teacher | KeptTeacher]
+    X: Matrix, predict: PredictBallots, none: Matrix, voter: tuple[int, Teacher | StoredTeacher]
 ) -> tuple[int, Matrix, str | None]:
-    """One teacher's column of ballots, and what went wrong."""
+    """Return one teacher's column of ballots, and the problem if there was one."""
     column, teacher = voter
     model, problem, cast = teacher.model, None, [none]
     for start in range(0, len(X), VOTE_CHUNK):
-        found, wrong = ask(model, X[start : start + VOTE_CHUNK])
+        found, wrong = predict(model, X[start : start + VOTE_CHUNK])
         cast.append(found)
         problem = wrong or problem
     return column, np.concatenate(cast), problem
 
 
 def _lost_vote(blank: Matrix, voter: tuple[int, Any], reason: str) -> tuple[int, Matrix, str]:
-    """The ballots of a teacher whose process died with every attempt."""
+    """Return the ballots of a teacher whose process died in every attempt."""
     return voter[0], blank, reason
 
 
 class TeacherStore:
-    """Teachers on disk, one file each, so that an interrupted training resumes."""
+    """Teachers on disk, one file each, so that training can be resumed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    def load(self, position: int) -> KeptTeacher | None:
-        """The teacher of that share, if it was trained before."""
+    def load(self, position: int) -> StoredTeacher | None:
+        """Return the teacher of that share, if it is stored."""
         path = self._path(position)
-        return KeptTeacher(position, path) if path.exists() else None
+        return StoredTeacher(position, path) if path.exists() else None
 
-    def save(self, teacher: Teacher) -> Teacher | KeptTeacher:
-        """Keep a good teacher, on disk only; a broken one is tried again on the next resume."""
+    def save(self, teacher: Teacher) -> Teacher | StoredTeacher:
+        """Move a teacher to disk; a broken one is not stored, so that a resumed run tries again."""
         if teacher.problem is not None:
             return teacher
         path = self._path(teacher.position)
         save_model(path, teacher.model, private=True)
-        return KeptTeacher(teacher.position, path)
+        return StoredTeacher(teacher.position, path)
 
     def _path(self, position: int) -> Path:
         return self._folder / f"teacher-{position:05d}.skops"
@@ -147,10 +147,10 @@ class Trainer:
     Attributes:
         estimator: any scikit-learn classifier; it is cloned, never fitted itself.
         classes: how many classes, or labels, there are.
-        secret: what seeds and the ensemble's name follow from.
-        engine: where the work is done.
-        store: where finished teachers are kept, or None.
-        variant: what else tells this ensemble's ballots from those of others.
+        secret: determines the seeds and the ensemble's name.
+        engine: runs the training.
+        store: where finished teachers are stored, or None.
+        variant: anything else that the ballots depend on; part of the ensemble's name.
     """
 
     estimator: Any
@@ -167,7 +167,7 @@ class Trainer:
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
-        """One teacher per share; finished ones are taken from the store."""
+        """Train one teacher per share; stored ones are reused."""
         teachers = self.teachers(ONE_CLASS, X, y, partition, advance)
         identity, problems = self.identity(len(teachers)), problems_of(teachers)
         return Ensemble(teachers, self.classes, identity, problems, self.engine)
@@ -179,16 +179,16 @@ class Trainer:
         y: IntArray,
         partition: Partition,
         advance: Callable[[int], None],
-    ) -> list[Teacher | KeptTeacher]:
-        """The teachers of all shares, in their order.
+    ) -> list[Teacher | StoredTeacher]:
+        """Train the teachers of all shares, and return them in order.
 
-        With a store their models are on disk, and memory does not grow with their number.
+        With a store, models are on disk, and memory does not grow with their number.
         """
-        found: dict[int, Teacher | KeptTeacher] = {}
+        found: dict[int, Teacher | StoredTeacher] = {}
         missing: list[TeacherShare] = []
         for position, rows in enumerate(partition.shares):
-            if self.store and (kept := self.store.load(position)):
-                found[position] = kept
+            if self.store and (stored := self.store.load(position)):
+                found[position] = stored
                 advance(1)
             else:
                 missing.append(TeacherShare(position, rows, self._seed(position)))
@@ -199,7 +199,7 @@ class Trainer:
         return [found[position] for position in range(len(partition.shares))]
 
     def identity(self, n_teachers: int) -> bytes:
-        """A name for the ensemble: unguessable when the secret is."""
+        """Return the ensemble's name, as hard to guess as the secret."""
         text = f"ballotine/ensemble/1\0{n_teachers}\0{self.estimator!r}\0{self.variant}"
         return hashlib.sha256(text.encode() + self.secret).digest()
 
@@ -208,6 +208,6 @@ class Trainer:
         return int.from_bytes(hashlib.sha256(label).digest()[:3], "big")
 
 
-def problems_of(teachers: Sequence[Teacher | KeptTeacher]) -> dict[int, str]:
-    """Why some teachers vote a constant, by their position."""
+def problems_of(teachers: Sequence[Teacher | StoredTeacher]) -> dict[int, str]:
+    """Return why some teachers cast constant ballots, by position."""
     return {t.position: t.problem for t in teachers if t.problem is not None}

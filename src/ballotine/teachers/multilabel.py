@@ -1,8 +1,8 @@
-"""Teachers of several labels: one scikit-learn classifier per label, or one that knows them all.
+"""Teachers of several labels: one scikit-learn classifier per label, or one for all labels.
 
-A teacher gives each label a probability; a ballot names the labels that are probable enough.
-How probable that is, is public and decided outside. A model with thresholds of its own, found on
-its own records, gives 0.5 where a probability reaches its threshold.
+A teacher gives each label a probability, and its ballot names the labels whose probability
+exceeds a public threshold. The probabilities of a model with thresholds of its own, found on its
+own records, are rescaled so that each threshold becomes 0.5.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.utils import get_tags
 
 from ballotine.data.partition import Partition
 from ballotine.models import seeded_clone
-from ballotine.teachers.ensemble import Ask, Ensemble, Trainer, problems_of
+from ballotine.teachers.ensemble import Ensemble, PredictBallots, Trainer, problems_of
 from ballotine.teachers.train import TeacherKind
 from ballotine.types import FloatArray, IntArray, Matrix
 
@@ -29,13 +29,13 @@ Cast = Callable[[FloatArray], npt.NDArray[np.uint8]]
 
 @dataclass
 class LabelModels:
-    """What one teacher has learnt about every label.
+    """One teacher's models of all labels.
 
     Attributes:
-        constants: the probability of a label that is the same for all rows: 0 or 1 where the
-            teacher's records know no other value, NaN where they know none; else −1.
-        together: a model of all other labels at once, or None.
-        apart: one model per other label, in their order.
+        constants: for each label, its constant probability: 0 or 1 if the teacher's records
+            contain no other value, NaN if they contain none; −1 if the label has a model.
+        together: one model of all labels that have one, or None.
+        apart: otherwise, one model per such label, in order.
     """
 
     constants: FloatArray
@@ -43,13 +43,13 @@ class LabelModels:
     apart: tuple[Any, ...] = ()
 
     def probabilities(self, X: Matrix) -> FloatArray:
-        """The probability of each label, shape (rows, labels); NaN where nothing is known."""
+        """Return the probability of each label, shape (rows, labels); NaN if unknown."""
         result = np.tile(self.constants, (len(X), 1))
-        learnt = np.flatnonzero(self.constants == -1.0)
+        learned = np.flatnonzero(self.constants == -1.0)
         if self.together is not None:
-            result[:, learnt] = _together(self.together, X)
+            result[:, learned] = _together(self.together, X)
         else:
-            for label, model in zip(learnt.tolist(), self.apart, strict=True):
+            for label, model in zip(learned.tolist(), self.apart, strict=True):
                 result[:, label] = presence(model, X)
         return result
 
@@ -65,8 +65,8 @@ class LabelEnsemble(Ensemble):
     cast: Cast
 
     @property
-    def ask(self) -> Ask:
-        """How a teacher's model is asked: for 0 and 1 per row and label."""
+    def predict_ballots(self) -> PredictBallots:
+        """Predicts 0 or 1 per row and label."""
         return partial(name_labels, labels=self.classes, cast=self.cast)
 
     def blank(self, *shape: int) -> Matrix:
@@ -77,7 +77,7 @@ class LabelEnsemble(Ensemble):
 def name_labels(
     model: LabelModels, X: Matrix, labels: int, cast: Cast
 ) -> tuple[npt.NDArray[np.uint8], str | None]:
-    """A teacher's ballots; empty ones where it has none to give: how many vote is public."""
+    """Return a teacher's ballots; if it fails, ballots that name no label."""
     ballots, problem = np.zeros((len(X), labels), dtype=np.uint8), None
     try:
         with warnings.catch_warnings():
@@ -96,15 +96,15 @@ def train_labels(
     cast: Cast,
     advance: Callable[[int], None] = lambda _: None,
 ) -> LabelEnsemble:
-    """One teacher of all labels per share.
+    """Train one teacher of all labels per share.
 
     Args:
-        trainer: with which estimator, where, and kept where.
+        trainer: estimator, engine and store.
         X: private rows.
-        y: 0, 1, or negative where unknown, shape (records, labels).
-        partition: who teaches whom.
-        cast: how a teacher's probabilities become its ballot.
-        advance: is told about each finished teacher.
+        y: 0, 1, or negative if unknown, shape (records, labels).
+        partition: which teacher learns from which records.
+        cast: turns a teacher's probabilities into ballots.
+        advance: called after each finished teacher.
     """
     teachers = trainer.teachers(SEVERAL_LABELS, X, y, partition, advance)
     identity = trainer.identity(len(teachers))
@@ -113,21 +113,21 @@ def train_labels(
 
 
 def fit_labels(estimator: Any, X: Matrix, y: IntArray, seed: int) -> LabelModels:
-    """Learn every label from the records for which it is known.
+    """Fit models of all labels, each on the records for which it is known.
 
     Args:
         estimator: any scikit-learn classifier; it is cloned.
         X: rows, shape (records, features).
-        y: 0, 1, or negative where unknown, shape (records, labels).
-        seed: what every ``random_state`` follows from.
+        y: 0, 1, or negative if unknown, shape (records, labels).
+        seed: determines every ``random_state``.
     """
     constants = np.array([_constant(column) for column in y.T])
-    learnt = np.flatnonzero(constants == -1.0)
-    if len(learnt) > 1 and _knows_several(estimator, whole=bool(np.all(y[:, learnt] >= 0))):
-        known_or_not = np.maximum(y[:, learnt], -1)
+    learned = np.flatnonzero(constants == -1.0)
+    if len(learned) > 1 and _takes_several(estimator, complete=bool(np.all(y[:, learned] >= 0))):
+        known_or_not = np.maximum(y[:, learned], -1)
         return LabelModels(constants, together=seeded_clone(estimator, seed).fit(X, known_or_not))
     apart = []
-    for label in learnt.tolist():
+    for label in learned.tolist():
         known = y[:, label] >= 0
         apart.append(seeded_clone(estimator, seed).fit(X[known], y[known, label]))
     return LabelModels(constants, apart=tuple(apart))
@@ -138,11 +138,11 @@ def _no_label(_X: Matrix, y: IntArray) -> LabelModels:
 
 
 SEVERAL_LABELS = TeacherKind(fit_labels, _no_label)
-"""Several labels per record: a teacher that cannot learn names none."""
+"""Several labels per record; a teacher whose training fails names none."""
 
 
 def presence(model: Any, X: Matrix) -> FloatArray:
-    """The probability of class 1; the class itself where a model has no probabilities."""
+    """Return the probability of class 1, or the class if the model has no probabilities."""
     if not hasattr(model, "predict_proba"):
         return np.asarray(model.predict(X), dtype=np.float64)
     found = np.asarray(model.predict_proba(X), dtype=np.float64)
@@ -156,16 +156,16 @@ def _constant(column: IntArray) -> float:
     return float(values[0]) if len(values) else float("nan")
 
 
-def _knows_several(estimator: Any, whole: bool) -> bool:
-    """Whether it learns several labels at once, also when not all of them are known."""
-    if not whole and not getattr(estimator, "masks_missing_labels", False):
+def _takes_several(estimator: Any, complete: bool) -> bool:
+    """Whether the estimator can learn several labels at once, complete or with unknown ones."""
+    if not complete and not getattr(estimator, "masks_missing_labels", False):
         return False
     tags = get_tags(estimator).classifier_tags
     return bool(tags is not None and tags.multi_label and hasattr(estimator, "predict_proba"))
 
 
 def _together(model: Any, X: Matrix) -> FloatArray:
-    """A matrix from a model of several labels: some give one array, some one per label."""
+    """Return probabilities as one matrix; some models return one array per label."""
     found = model.predict_proba(X)
     if not isinstance(found, np.ndarray):
         return np.column_stack([label[:, 1] for label in found]).astype(np.float64)
@@ -175,7 +175,7 @@ def _together(model: Any, X: Matrix) -> FloatArray:
 
 
 def centred(probabilities: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """Probabilities stretched so that each label's threshold, inside (0, 1), becomes 0.5."""
+    """Rescale probabilities so that each label's threshold, inside (0, 1), becomes 0.5."""
     below = probabilities / (2 * thresholds)
     above = 1 - (1 - probabilities) / (2 * (1 - thresholds))
     stretched: FloatArray = np.where(probabilities <= thresholds, below, above)

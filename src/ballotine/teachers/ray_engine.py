@@ -1,4 +1,4 @@
-"""Tasks on a Ray cluster."""
+"""The engine that runs tasks on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CONNECT_SECONDS = 10
 
 
 class RayEngine:
-    """Tasks on a Ray cluster: at an address, at RAY_ADDRESS, or started on this machine.
+    """Runs tasks on the Ray cluster at an address or RAY_ADDRESS, or on one started here.
 
     Args:
         n_jobs: how many tasks may run at once; None leaves that to the cluster.
-        address: of the cluster.
+        address: the address of the cluster.
     """
 
     same_disk = False
@@ -66,7 +66,7 @@ class RayEngine:
             return lost(task, f"its worker was lost ({type(problem).__name__})")
 
     def _connect(self) -> int:
-        """Join or start a cluster; returns how many tasks to submit at once."""
+        """Join or start a cluster; return how many tasks to submit at once."""
         ray = self._ray
         quiet = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
         if not ray.is_initialized():
@@ -75,11 +75,11 @@ class RayEngine:
                 ray.init(address="local", num_cpus=self.n_jobs, **quiet)
             else:
                 self._join()
-            # Ray installs a SIGTERM handler of its own: put back the one before.
+            # Ray installs its own SIGTERM handler: restore the previous one.
             if callable(handler) and threading.current_thread() is threading.main_thread():
                 signal.signal(signal.SIGTERM, handler)
         processors = int(ray.cluster_resources().get("CPU", 1))
-        # Twice as many as can run, so that no processor waits while a result travels.
+        # Twice as many as can run, so that no processor idles while a result is transferred.
         return self.n_jobs or 2 * max(processors, 1)
 
     def _join(self) -> None:
@@ -90,7 +90,7 @@ class RayEngine:
         except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as problem:
             raise ParameterError(
                 f"no Ray cluster answers at {self.address!r}: check the address (RAY_ADDRESS), "
-                "or unset it to use this machine alone"
+                "or unset it to use this machine only"
             ) from problem
 
 
@@ -106,6 +106,6 @@ def _import_ray() -> Any:
         import ray
     except ImportError as problem:
         raise ParameterError(
-            "engine 'ray' needs the optional part: pip install 'ballotine[ray]'"
+            "the engine 'ray' is an optional extra: pip install 'ballotine[ray]'"
         ) from problem
     return ray

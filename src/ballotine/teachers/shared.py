@@ -1,4 +1,4 @@
-"""Values that several processes read without copying them."""
+"""Values that several processes read without copies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ ALIGNED = 64
 REMEMBERED = 3
 
 _opened: OrderedDict[str, Any] = OrderedDict()
-"""The values that this process has mapped most recently, by token."""
+"""The most recent values that this process has mapped, by token."""
 
 
 class Shared(Generic[T]):
     """A value in shared memory; workers map its arrays read-only instead of copying them.
 
-    On Linux the memory has no name that outlives the process: private records are gone with
-    it, even when it is killed.
+    On Linux the memory is anonymous: private records disappear with the process, even if it is
+    killed.
     """
 
     def __init__(self, value: T) -> None:
@@ -43,7 +43,7 @@ class Shared(Generic[T]):
 
     @property
     def value(self) -> T:
-        """The value itself in this process; a read-only image of it in others."""
+        """The value itself in this process; a read-only view of it in others."""
         if self._file is not None:
             return self._value
         if self._token not in _opened:
@@ -76,7 +76,7 @@ def _new_file() -> Any:
 
 
 def _path_of(file: Any) -> str:
-    """The path at which other processes of the same user find the file."""
+    """Return the path under which other processes of the same user find the file."""
     if isinstance(file.name, int):
         return f"/proc/{os.getpid()}/fd/{file.name}"
     return str(file.name)

@@ -1,4 +1,4 @@
-"""How teachers learn together, in rounds, and how much noise private rounds need."""
+"""Settings of teachers that learn together, and the noise that private rounds need."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ PLAIN_ASSUMPTION = (
     "model one record touches every teacher, and the cost of a vote holds only if a replaced "
     "record still changes one ballot at most, which is not so in general (a marked record shows it)"
 )
-"""What a guarantee must say when teachers learnt together without private rounds."""
+"""Part of the guarantee if teachers learn together without private rounds."""
 
-HALF = 0.5
+DEFAULT_SHARE = 0.5
 SLACK = 1e-9
-"""Noise is rounded up by this much, so that the plan and the ledger agree."""
+"""Noise is rounded up by this factor, so that the plan and the ledger agree."""
 
-LEARN_ALONE = (
+SETTINGS_ALONE = (
     "epochs",
     "learning_rate",
     "optimiser",
@@ -41,7 +41,7 @@ LEARN_ALONE = (
     "bf16",
     "patience",
 )
-"""Settings of a network that is trained alone; rounds have their own."""
+"""Settings of networks that learn alone; rounds have their own."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +52,20 @@ class LearnTogether:
     teacher, a `ballotine.neural.TorchClassifier`.
 
     Without ``clip`` the guarantee is conditional: through the averaging model one record reaches
-    every teacher. With it, every round carries noise and is paid for in the ledger.
+    every teacher. With it, every round adds noise and is paid for in the ledger.
 
     Attributes:
-        method: "ttac" (averaging with control variates) or "averaging" (without), which is
-            the better one for private rounds: their noise stays in the control variates.
-            "conventional" trains separate teachers in the same rounds, to compare with.
+        method: "ttac" (averaging with control variates) or "averaging" (without). The latter is
+            better for private rounds, whose noise would stay in the control variates.
+            "conventional" trains separate teachers in the same rounds, for comparison.
         rounds: how often models are averaged, R.
-        steps: local steps of every teacher in a round, T.
-        step_size: of the first round's steps, η_f.
-        decay: what the step size is multiplied by after every round.
-        averaging_step: how far the averaging model follows the mean move, η_θ.
-        clip: the largest norm of a teacher's move, C; it makes rounds private.
-        noise_multiplier: noise on the sum of moves in units of ``clip``, z.
-        share: instead, the part of the budget that rounds may take; a half when absent.
+        steps: local steps per teacher and round, T.
+        step_size: the step size of the first round, η_f.
+        decay: the factor on the step size after every round.
+        averaging_step: the step size of the averaging model, η_θ.
+        clip: the largest norm of a teacher's update, C; it makes rounds private.
+        noise_multiplier: the noise on the sum of updates in units of ``clip``, z.
+        share: instead, the share of the budget for rounds; a half if both are None.
     """
 
     method: Method = "ttac"
@@ -99,42 +99,42 @@ class LearnTogether:
             if getattr(self, name) is not None and not self.private:
                 raise ParameterError(f"{name} is for private rounds: give clip too")
         if self.noise_multiplier is not None and self.share is not None:
-            raise ParameterError("give noise_multiplier, or the share of the budget, not both")
+            raise ParameterError("give either noise_multiplier or share (of the budget), not both")
         if self.share is not None and not 0 < self.share < 1:
             raise ParameterError(f"share must lie between 0 and 1, got {self.share}")
         if self.private and self.rounds < 2:
             raise ParameterError("private training needs at least two rounds")
         if self.private and self.method == "conventional":
-            raise ParameterError("conventional teachers share nothing: leave clip out")
+            raise ParameterError("conventional teachers learn separately: leave clip out")
 
     @property
     def private(self) -> bool:
-        """Whether rounds carry noise and are paid for."""
+        """Whether rounds add noise and are paid for."""
         return self.clip is not None
 
     @property
     def assumption(self) -> str | None:
-        """What a guarantee must say about the training, if anything."""
+        """The assumption that the training adds to a guarantee, or None."""
         return None if self.private else PLAIN_ASSUMPTION
 
     def step_size_at(self, number: int) -> float:
-        """The step size of a round, counted from 0."""
+        """Return the step size of a round, counted from 0."""
         return self.step_size * self.decay**number
 
     def noise_for(self, budget: Budget) -> float:
-        """The noise multiplier of private rounds: as given, or for their share of the budget."""
+        """Return the noise multiplier of private rounds: as given, or from their share."""
         if self.noise_multiplier is not None:
             return self.noise_multiplier
-        return plan_rounds(budget, self.rounds, self.share or HALF).noise_multiplier
+        return plan_rounds(budget, self.rounds, self.share or DEFAULT_SHARE).noise_multiplier
 
 
 @dataclass(frozen=True)
 class RoundsAccount:
-    """What private rounds are paid from.
+    """The ledger and the noise for private rounds.
 
     Attributes:
-        ledger: of the data set; in strict mode.
-        noise: where the noise comes from.
+        ledger: the data set's ledger, in strict mode.
+        noise: the source of the noise.
         run: a label for ``ballotine ledger show``.
         name: names the rounds in the ledger; None for the name of the training.
     """
@@ -146,7 +146,7 @@ class RoundsAccount:
 
 
 def require_network(teacher: Any) -> None:
-    """Refuse a teacher that has no weights to average, or settings that would have no effect."""
+    """Refuse a teacher that is not a network, or has settings that would have no effect."""
     from ballotine.neural import TorchClassifier
 
     if not isinstance(teacher, TorchClassifier):
@@ -156,23 +156,23 @@ def require_network(teacher: Any) -> None:
         )
     default = TorchClassifier().get_params(deep=False)
     given = teacher.get_params(deep=False)
-    if changed := [name for name in LEARN_ALONE if given[name] != default[name]]:
+    if changed := [name for name in SETTINGS_ALONE if given[name] != default[name]]:
         raise ParameterError(
-            f"{changed[0]} is for teachers that learn alone; rounds, steps, step_size and decay "
-            "say how these learn together"
+            f"{changed[0]} is for teachers that learn alone; teachers that learn together have "
+            "rounds, steps, step_size and decay"
         )
 
 
 @dataclass(frozen=True)
 class RoundsPlan:
-    """Noise of private rounds.
+    """The noise and the cost of private rounds.
 
     Attributes:
         noise_multiplier: z.
-        releases: rounds that are paid for: one fewer than there are.
-        epsilon: what these rounds alone cost at the budget's δ.
-        order: the Rényi order at which they take their share of the budget.
-        left: the Rényi cost that is left for votes at that order.
+        releases: how many rounds are paid for: all but the last.
+        epsilon: the ε of these rounds alone, at the budget's δ.
+        order: the Rényi order at which the budget is shared.
+        left: the Rényi cost left for votes at that order.
     """
 
     noise_multiplier: float
@@ -182,28 +182,28 @@ class RoundsPlan:
     left: float
 
 
-def plan_rounds(budget: Budget, rounds: int, share: float = HALF) -> RoundsPlan:
-    """The least noise with which all rounds cost a share of the budget.
+def plan_rounds(budget: Budget, rounds: int, share: float = DEFAULT_SHARE) -> RoundsPlan:
+    """Return the least noise with which all rounds cost a share of the budget.
 
-    A budget is shared at one order, that of the whole: rounds and votes are summed there, and
-    what the rounds do not take is left for votes. Both shares together cost the budget, not
-    more, while two ε that add up to it would waste some of it.
+    The budget is shared at one Rényi order, at which the costs of rounds and votes are summed:
+    what the rounds do not take is left for votes. Two ε that add up to the budget would waste
+    some of it.
 
     Args:
-        budget: of everything: rounds and votes.
+        budget: for rounds and votes together.
         rounds: R; the last is not released.
-        share: of the Rényi cost that the budget allows, strictly between 0 and 1 (or 1 when
-            there are no votes).
+        share: the share of the Rényi cost that the budget allows, greater than 0 and at most 1
+            (which leaves nothing for votes).
     """
     if rounds < 2:
         raise ParameterError(f"private training needs at least two rounds, got {rounds}")
     if not 0 < share <= 1:
-        raise ParameterError(f"a share lies between 0 and 1, got {share}")
+        raise ParameterError(f"share must be greater than 0 and at most 1, got {share}")
     orders = widen(DEFAULT_ORDERS)
     allowed = conversion.allowance(orders, budget.epsilon, budget.delta)
     if not np.any(allowed > 0):
         raise BudgetError(f"no amount of noise meets the budget {budget}: δ or ε is too small")
-    # Gaussian costs grow in proportion to the order: the best order allows the most of that.
+    # Gaussian costs are proportional to the order: choose the order with the best ratio.
     best = int(np.argmax(allowed / orders))
     releases = rounds - 1
     z = math.sqrt(2.0 * float(orders[best]) * releases / (share * float(allowed[best])))

@@ -1,4 +1,4 @@
-"""Training one teacher on its own records, in whatever process it happens to be."""
+"""Train one teacher on its own share, in any process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ballotine.types import IntArray, Labels, Matrix
 
 @dataclass(frozen=True)
 class TeacherShare:
-    """Which records one teacher learns from; the records themselves are shared by all workers.
+    """The share of one teacher, as row numbers: workers share the records themselves.
 
     Attributes:
-        position: which share of the partition it is.
-        rows: of the private data.
-        seed: of the teacher.
+        position: the position of the share in the partition.
+        rows: row numbers of the private data.
+        seed: the teacher's seed.
     """
 
     position: int
@@ -34,9 +34,9 @@ class Teacher:
     """A trained teacher.
 
     Attributes:
-        position: which share of the partition it learnt from.
-        model: has ``predict``; answers with class numbers.
-        problem: why it votes for a constant class instead, for the holder's eyes only.
+        position: the position of its share in the partition.
+        model: the fitted model; its ``predict`` returns class numbers.
+        problem: why it casts constant ballots instead; for the holder only.
     """
 
     position: int
@@ -46,12 +46,12 @@ class Teacher:
 
 @dataclass(frozen=True)
 class TeacherKind:
-    """A kind of teacher: how it learns, and what stands in for one that cannot.
+    """How a kind of teacher is fitted, and what replaces one that fails.
 
     Attributes:
-        fit: from an estimator, rows, their targets and a seed to a model.
-        constant: from rows and targets of the same widths to a model that votes the same for
-            every row.
+        fit: makes a model from an estimator, rows, targets and a seed.
+        constant: makes a model that casts the same ballot on every row, from rows and targets
+            of the same widths.
     """
 
     fit: Callable[[Any, Matrix, IntArray, int], Any]
@@ -61,16 +61,16 @@ class TeacherKind:
 def train_teacher(
     kind: TeacherKind, estimator: Any, X: Matrix, y: IntArray, share: TeacherShare
 ) -> Teacher:
-    """Train the teacher of one share; one that fails twice votes a constant and stays.
+    """Train the teacher of one share; one that fails twice casts constant ballots.
 
-    The number of teachers is public and fixed, so a broken teacher must not change it.
+    It stays in the ensemble: the number of teachers is public and fixed.
     """
     rows, targets = X[share.rows], y[share.rows]  # copied here, in the teacher's own process
     problem = ""
     for attempt in range(2):
         try:
             with warnings.catch_warnings():
-                # What a fit complains about depends on private records: it must not be shown.
+                # Warnings depend on private records: they must not be shown.
                 warnings.simplefilter("ignore")
                 model = kind.fit(estimator, rows, targets, share.seed + attempt)
             return Teacher(share.position, model)
@@ -82,19 +82,19 @@ def train_teacher(
 def lost_teacher(
     kind: TeacherKind, X: Matrix, y: IntArray, share: TeacherShare, reason: str
 ) -> Teacher:
-    """What stands for a teacher whose process died with every attempt."""
+    """Return the substitute for a teacher whose process died in every attempt."""
     return Teacher(share.position, kind.constant(X, y), reason)
 
 
 def fit_classes(estimator: Any, X: Matrix, y: IntArray, seed: int) -> Any:
-    """A classifier; a constant where there is one class only."""
+    """Fit a classifier; a constant one if there is only one class."""
     if len(np.unique(y)) == 1:
         return constant_model(int(y[0]), X.shape[1])
     return seeded_clone(estimator, seed).fit(X, y)
 
 
 def constant_model(label: int, features: int) -> Any:
-    """A model that always votes for one class."""
+    """Return a model that always predicts the same class."""
     model = DummyClassifier(strategy="constant", constant=label)
     return model.fit(np.zeros((1, features)), np.array([label]))
 
@@ -104,11 +104,11 @@ def _first_class(X: Matrix, _y: IntArray) -> Any:
 
 
 ONE_CLASS = TeacherKind(fit_classes, _first_class)
-"""One class per record: a teacher that cannot learn votes for the first one."""
+"""One class per record; a teacher whose training fails votes for the first class."""
 
 
 def predict_classes(model: Any, X: Matrix, classes: int) -> tuple[IntArray, str | None]:
-    """A teacher's ballots; class 0 wherever it has no valid one to give."""
+    """Return a teacher's ballots, with class 0 for invalid ones, and the problem or None."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""Worker processes: one thread, memory that is kept, and an end with their parent."""
+"""Worker processes: they use one thread, keep freed memory, and exit with their parent."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Result = TypeVar("Result")
 ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
 )
-"""The environment of a worker; libraries read it when they are loaded."""
+"""The environment of a worker; libraries read it when they load."""
 
 POLL_SECONDS = 0.5
-"""How often a worker checks whether its parent is still there."""
+"""How often a worker checks whether its parent is alive."""
 
 TRIM_THRESHOLD, TOP_PAD, MMAP_THRESHOLD = -1, -2, -3  # from malloc.h
 
 
 def start_worker(parent: int) -> None:
-    """Initialise a local worker, so that it ends when its parent does and not before.
+    """Initialise a local worker, so that it exits when its parent does and not before.
 
-    A Ctrl-C reaches every process of a terminal, and the parent decides what it means. A
-    parent that was killed cannot end its workers, so they check for themselves.
+    Ctrl-C reaches every process of a terminal; only the parent handles it. A parent that was
+    killed cannot stop its workers, so they check whether it is alive.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
@@ -48,7 +48,7 @@ def _exit_with(parent: int) -> None:
 
 
 def run_shared_task(work: Shared[Callable[[Task], Result]], task: Task) -> Result:
-    """Run one task in a local worker, with work in shared memory."""
+    """Run one task in a local worker, with the work in shared memory."""
     return run_task(work.value, task)
 
 
@@ -65,7 +65,7 @@ def keep_memory() -> bool:
     """Ask the C library not to return freed memory to the system; True if it agreed.
 
     A training step frees and allocates the same few megabytes again and again. By default they
-    go back to the system and return page by page, which can take half of the time.
+    are returned to the system and mapped again page by page, which can take half of the time.
     """
     try:
         set_option = ctypes.CDLL(None).mallopt
@@ -81,7 +81,7 @@ def one_thread(controller: ThreadpoolController) -> Iterator[None]:
     """Use one thread, as workers do, so that results do not depend on where they are computed.
 
     Args:
-        controller: of the loaded libraries.
+        controller: controls the threads of the loaded libraries.
     """
     torch: Any = sys.modules.get("torch")
     threads = None if torch is None else torch.get_num_threads()

@@ -75,12 +75,12 @@ def test_a_replaced_teacher_moves_the_clipped_sum_by_twice_the_clip_at_most(
     seed: int, teachers: int, size: int, scale: float, clip: float
 ) -> None:
     draw = np.random.default_rng(seed)
-    moves = (draw.normal(size=(teachers, size)) * scale).astype(np.float32)
-    other = moves.copy()
+    updates = (draw.normal(size=(teachers, size)) * scale).astype(np.float32)
+    other = updates.copy()
     other[draw.integers(teachers)] = draw.normal(size=size) * draw.choice([1e-9, 1.0, 1e9])
-    distance = np.linalg.norm(clipped(moves, clip).sum(axis=0) - clipped(other, clip).sum(axis=0))
+    distance = np.linalg.norm(clipped(updates, clip).sum(axis=0) - clipped(other, clip).sum(axis=0))
     assert distance <= 2 * clip * (1 + 1e-12)
-    assert np.all(np.linalg.norm(clipped(moves, clip), axis=1) <= clip)
+    assert np.all(np.linalg.norm(clipped(updates, clip), axis=1) <= clip)
 
 
 def test_twice_the_clip_is_reached_and_small_moves_stay_as_they_are() -> None:
@@ -92,8 +92,8 @@ def test_twice_the_clip_is_reached_and_small_moves_stay_as_they_are() -> None:
 
 
 def test_a_teacher_that_broke_counts_as_one_that_did_not_move() -> None:
-    moves = np.array([[np.nan, 1.0], [np.inf, 0.0], [0.1, 0.2]], dtype=np.float32)
-    np.testing.assert_array_equal(clipped(moves, 1.0)[:2], 0.0)
+    updates = np.array([[np.nan, 1.0], [np.inf, 0.0], [0.1, 0.2]], dtype=np.float32)
+    np.testing.assert_array_equal(clipped(updates, 1.0)[:2], 0.0)
 
 
 def test_a_round_costs_twice_the_order_over_the_squared_multiplier(ledger: Ledger) -> None:
@@ -148,7 +148,7 @@ def test_votes_are_paid_on_top_of_rounds_in_one_ledger(tmp_path: Path) -> None:
 def test_what_is_not_proven_is_refused(mode: Mode) -> None:
     budgets = (("everyone", Budget(50.0, 1e-5)),)
     other = Ledger.open(None, Terms(budgets, mode, 100 if mode is Mode.FIXED else None))
-    with pytest.raises(ParameterError, match=f"strict mode, and this one is in {mode}"):
+    with pytest.raises(ParameterError, match=f"strict mode, but this one is in {mode}"):
         rounds(other)
 
 
@@ -197,7 +197,7 @@ class Scripted:
     def __init__(self, size: int) -> None:
         self.means = np.random.default_rng(9).normal(size=(HOW.rounds, size)).astype(np.float32)
 
-    def __call__(self, number: int, moves: Weights) -> Weights:
+    def __call__(self, number: int, updates: Weights) -> Weights:
         mean: Weights = self.means[number]
         return mean
 
@@ -228,10 +228,10 @@ def test_what_happens_does_not_depend_on_private_losses(ledger: Ledger) -> None:
 
 
 def test_a_seed_repeats_and_a_secure_source_does_not(tmp_path: Path) -> None:
-    moves = np.ones((2, 6), dtype=np.float32)
+    updates = np.ones((2, 6), dtype=np.float32)
 
     def release(seed: int | None) -> Weights:
-        return rounds(Ledger.open(None, Budget(50.0, 1e-5)), seed)(0, moves)
+        return rounds(Ledger.open(None, Budget(50.0, 1e-5)), seed)(0, updates)
 
     np.testing.assert_array_equal(release(3), release(3))
     assert not np.array_equal(release(3), release(4))
@@ -258,29 +258,29 @@ def test_a_resumed_training_pays_no_round_twice(tmp_path: Path) -> None:
 
 def test_a_crash_between_paying_and_drawing_is_paid_once(tmp_path: Path) -> None:
     ledger = Ledger.open(None, Budget(50.0, 1e-5))
-    moves = np.ones((2, 6), dtype=np.float32)
+    updates = np.ones((2, 6), dtype=np.float32)
     blocked = tmp_path / "file"
     blocked.write_text("no folder")
     with pytest.raises(OSError, match="file"):
-        rounds(ledger, None, blocked)(0, moves)
+        rounds(ledger, None, blocked)(0, updates)
     assert spent(ledger) == 1
-    rounds(ledger, None, tmp_path / "rounds")(0, moves)
+    rounds(ledger, None, tmp_path / "rounds")(0, updates)
     assert spent(ledger) == 1
 
 
 def test_a_released_round_that_is_lost_is_paid_again(tmp_path: Path, ledger: Ledger) -> None:
-    moves = np.ones((2, 6), dtype=np.float32)
+    updates = np.ones((2, 6), dtype=np.float32)
     release = rounds(ledger, None, tmp_path)
-    first = release(0, moves)
+    first = release(0, updates)
     next(tmp_path.iterdir()).unlink()
-    again = release(0, moves)
+    again = release(0, updates)
     assert spent(ledger) == 2
     assert not np.array_equal(first, again)
-    np.testing.assert_array_equal(release(0, moves), again)
+    np.testing.assert_array_equal(release(0, updates), again)
     assert spent(ledger) == 2
     next(tmp_path.iterdir()).write_bytes(b"broken")
-    with pytest.raises(RunFolderError, match="does not hold"):
-        release(0, moves)
+    with pytest.raises(RunFolderError, match="is not a round of this training"):
+        release(0, updates)
 
 
 @given(
@@ -324,11 +324,11 @@ def test_impossible_plans_and_parameters(ledger: Ledger) -> None:
         plan_rounds(Budget(1.0, 1e-5), 5, 0.0)
     with pytest.raises(BudgetError, match="no amount of noise"):
         plan_rounds(Budget(1e-9, 1e-12), 5)
-    with pytest.raises(ParameterError, match="clipping norm"):
+    with pytest.raises(ParameterError, match="clip must be positive"):
         PrivateRounds(0.0, 1.0, ledger, SeededNoise(0), b"e")
     with pytest.raises(ParameterError):
         PrivateRounds(1.0, 0.0, ledger, SeededNoise(0), b"e")
     with pytest.raises(ParameterError, match="nothing to release"):
         Rounds(LINEAR, replace(HOW, method="conventional"), BATCH, b"s", release=rounds(ledger))
-    with pytest.raises(ParameterError, match="paid for"):
+    with pytest.raises(ParameterError, match="adds noise and pays"):
         Rounds(LINEAR, replace(HOW, clip=1.0), BATCH, b"s")

@@ -72,7 +72,7 @@ class Oracle:
 
     def round(self, batches: list[LocalRecords], eta_f: float, eta_theta: float) -> None:
         steps = len(batches[0].y)
-        moves, changes = [], []
+        updates, changes = [], []
         for i, drawn in enumerate(batches):
             theta_i = self.teacher[i] if self.method == "conventional" else self.theta.copy()
             for X, y in zip(drawn.X, drawn.y, strict=True):
@@ -81,12 +81,12 @@ class Oracle:
                     step = step - self.own[i] + self.c
                 theta_i = theta_i - eta_f * step
             plus = self.own[i] - self.c + (self.theta - theta_i) / (steps * eta_f)
-            moves.append(theta_i - self.theta)
+            updates.append(theta_i - self.theta)
             changes.append(plus - self.own[i])
             self.own[i] = plus
             self.teacher[i] = theta_i
         if self.method != "conventional":
-            self.theta = self.theta + eta_theta * np.mean(moves, axis=0)
+            self.theta = self.theta + eta_theta * np.mean(updates, axis=0)
         self.c = self.c + np.mean(changes, axis=0)
 
 
@@ -274,9 +274,9 @@ def test_what_cannot_be_trained() -> None:
         last(trainer, [])
     with pytest.raises(DataError, match="at least one record"):
         LocalRecords(np.zeros((0, 2)), np.zeros(0, dtype=np.int64))
-    with pytest.raises(ParameterError, match="2 teachers, not of 3"):
+    with pytest.raises(ParameterError, match="2 teachers, not 3"):
         last(trainer, records_of(0), trainer.start(2))
-    with pytest.raises(ParameterError, match="do not fit"):
+    with pytest.raises(ParameterError, match="weights for a network"):
         restore(nn.Linear(2, 2), np.zeros(5, dtype=np.float32), None)
 
 

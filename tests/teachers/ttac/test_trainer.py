@@ -146,7 +146,7 @@ def test_ensembles_are_told_apart_by_the_noise_they_saw(tmp_path: Path) -> None:
 def test_private_rounds_refuse_records_that_are_taught_twice(tmp_path: Path) -> None:
     ledger = Ledger.open(None, Budget(50.0, 1e-5))
     twice = Partition((np.arange(10), np.arange(9, 20)), data_dependent=False)
-    with pytest.raises(ParameterError, match="one teacher only"):
+    with pytest.raises(ParameterError, match="one share only"):
         private_trainer(ledger, tmp_path).train(X, Y, twice)
     assert ledger.spending().asked == 0
 
@@ -198,7 +198,7 @@ def test_names_in_existing_ledgers_stay() -> None:
 
 
 def test_private_rounds_without_an_account_are_refused() -> None:
-    with pytest.raises(ParameterError, match="give account"):
+    with pytest.raises(ParameterError, match="need an account"):
         TtacTrainer(LINEAR, replace(HOW, clip=1.0), 10, b"secret")
 
 

@@ -1,6 +1,6 @@
-"""Teachers on heterogeneous data: averaging and control variates (TTAC), with or without noise."""
+"""Teachers for heterogeneous data: averaging and control variates (TTAC), with or without noise."""
 
-import ballotine.neural.installed  # noqa: F401 - first: it says what to install
+import ballotine.neural.installed  # noqa: F401 - first: its error says what to install
 from ballotine.teachers.together import (
     METHODS,
     PLAIN_ASSUMPTION,

@@ -1,4 +1,4 @@
-"""One teacher's round: local steps from the averaging model, corrected if asked for."""
+"""One round of one teacher: local steps from the averaging model, with or without correction."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class LocalRecords:
 
     def __post_init__(self) -> None:
         if len(self.X) != len(self.y) or len(self.y) == 0:
-            raise DataError("every teacher needs at least one record, and a class for each")
+            raise DataError("every teacher needs at least one record, and every record a class")
 
     def __len__(self) -> int:
         return len(self.y)
 
     def draw(self, steps: int, batch: int, seed: int) -> LocalRecords:
-        """The records of a round's mini-batches, drawn with replacement, steps first."""
+        """Draw the mini-batches of a round, with replacement; the first axis is the step."""
         size = min(batch, len(self))
         rows = np.random.default_rng(seed).integers(len(self), size=(steps, size))
         return LocalRecords(self.X[rows], self.y[rows])
@@ -47,17 +47,17 @@ class LocalRecords:
 
 @dataclass(frozen=True)
 class LocalTask:
-    """All that one teacher needs for one round; only this travels to where it trains.
+    """Everything that one teacher needs for one round; nothing else is sent to its worker.
 
     Attributes:
-        position: which teacher.
-        architecture: of its network.
+        position: the teacher's position.
+        architecture: its network.
         batches: mini-batches, shape (T, batch, features).
-        start: the weights to start from; θ where teachers learn together.
-        drift: c − c_i, what every gradient is corrected by; None for no correction.
+        start: the weights to start from; θ if teachers learn together.
+        drift: c − c_i, the correction of every gradient; None for no correction.
         buffers: this teacher's own buffers; None before its first round.
-        step_size: η_f of this round.
-        seed: of whatever the module itself draws (dropout).
+        step_size: η_f in this round.
+        seed: the seed of the module's own randomness (dropout).
     """
 
     position: int
@@ -72,13 +72,13 @@ class LocalTask:
 
 @dataclass(frozen=True)
 class LocalResult:
-    """Where a teacher ended.
+    """A teacher after its round.
 
     Attributes:
-        position: which teacher.
+        position: the teacher's position.
         weights: θ_i.
         buffers: its own buffers.
-        loss: of the weights it started from, on its first mini-batch (private).
+        loss: the loss of the starting weights on the first mini-batch (private).
     """
 
     position: int
@@ -88,12 +88,12 @@ class LocalResult:
 
     @property
     def sound(self) -> bool:
-        """Whether all its weights are numbers."""
+        """Whether all weights are finite."""
         return bool(np.all(np.isfinite(self.weights)))
 
 
 def train_locally(task: LocalTask) -> LocalResult:
-    """θ_i ← θ, then T steps θ_i ← θ_i − η_f (∇f_i(θ_i) − c_i + c)."""
+    """Set θ_i ← θ, then take T steps θ_i ← θ_i − η_f (∇f_i(θ_i) − c_i + c)."""
     shape = task.architecture.shape
     with _drawing_from(task.seed):
         module = task.architecture.module()
@@ -109,7 +109,7 @@ def train_locally(task: LocalTask) -> LocalResult:
 
 @contextmanager
 def _drawing_from(seed: int) -> Iterator[None]:
-    """Draws inside follow from the seed; for this device alone, as rounds start by the thousand."""
+    """Seed torch on the CPU only: forking other devices in thousands of rounds would be slow."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         yield
@@ -122,7 +122,7 @@ def _descend(
     drift: torch.Tensor | None,
     step_size: float,
 ) -> float:
-    """One step of corrected gradient descent; returns the loss before it."""
+    """Take one step of corrected gradient descent; return the loss before it."""
     loss = loss_of(module(inputs), classes)
     module.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Networks as vectors of weights, and a trained one as a teacher."""
+"""Networks as vectors of weights, and trained networks as teachers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Weights: TypeAlias = npt.NDArray[np.float32]
 """All weights of one network as a vector, or one row per teacher."""
 
 Buffers: TypeAlias = dict[str, npt.NDArray[Any]]
-"""What a network remembers besides its weights, by name: batch-norm statistics."""
+"""The buffers of a network, by name: batch-norm statistics."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Architecture:
     """A network without weights.
 
     Attributes:
-        network: the module's factory or its name.
-        shape: of one input.
+        network: the module's factory, or a name.
+        shape: the shape of one input.
         outputs: how many classes there are.
     """
 
@@ -48,26 +48,26 @@ class Architecture:
         return f"{self.network.__module__}.{qualified}"
 
     def module(self) -> nn.Module:
-        """A module with new weights."""
+        """Return a module with new weights."""
         return make_module(self.network, self.shape, self.outputs)
 
 
 def weights_of(module: nn.Module) -> Weights:
-    """All parameters of a module as one vector."""
+    """Return all parameters of a module as one vector."""
     vector: Weights = parameters_to_vector(module.parameters()).detach().numpy().copy()
     return vector
 
 
 def buffers_of(module: nn.Module) -> Buffers:
-    """The buffers of a module, by name."""
+    """Return the buffers of a module, by name."""
     return {name: value.numpy().copy() for name, value in module.named_buffers()}
 
 
 def restore(module: nn.Module, weights: Weights, buffers: Buffers | None) -> None:
-    """Put weights, and a teacher's own buffers, back into a module."""
+    """Load weights, and a teacher's own buffers, into a module."""
     count = sum(weight.numel() for weight in module.parameters())
     if count != len(weights):
-        raise ParameterError(f"{len(weights)} weights do not fit a network of {count}")
+        raise ParameterError(f"got {len(weights)} weights for a network that has {count}")
     vector_to_parameters(torch.from_numpy(np.array(weights)), module.parameters())
     if buffers is not None:
         for name, value in module.named_buffers():
@@ -75,11 +75,11 @@ def restore(module: nn.Module, weights: Weights, buffers: Buffers | None) -> Non
 
 
 class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts class numbers with given weights; it is not fitted again.
+    """A network with given weights that predicts class numbers; it cannot be fitted.
 
     Parameters:
-        network: the module's factory or its name.
-        shape: of one input.
+        network: the module's factory, or a name.
+        shape: the shape of one input.
         outputs: how many classes there are.
         weights: all parameters as one vector.
         buffers: batch-norm statistics, by name.
@@ -105,12 +105,12 @@ class TrainedNetwork(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.arange(self.outputs)
 
     def predict(self, X: Matrix) -> IntArray:
-        """The likeliest class of every row."""
-        likeliest: IntArray = self.predict_proba(X).argmax(axis=1).astype(np.int64)
-        return likeliest
+        """Return the most probable class of every row."""
+        classes: IntArray = self.predict_proba(X).argmax(axis=1).astype(np.int64)
+        return classes
 
     def predict_proba(self, X: Matrix) -> FloatArray:
-        """Probabilities, a column per class."""
+        """Return probabilities, one column per class."""
         with seeded(0):
             module = make_module(self.network, tuple(self.shape), self.outputs)
         restore(module, self.weights, self.buffers)

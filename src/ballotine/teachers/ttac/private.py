@@ -1,9 +1,9 @@
-"""Rounds that are themselves private: clipped moves, noise on their sum, paid in the ledger.
+"""Private rounds: updates are clipped, their sum gets noise, and the ledger pays.
 
-Teachers see nothing of each other but the noised averaging model, from which each derives
-the shared control variate; its own stays with it. A replaced record changes one teacher's
-clipped move by at most 2C, so a round costs 2α/z². Given the noised models every teacher
-depends on its own records alone, and the votes cost what votes of separate teachers cost.
+Teachers see nothing of each other but the noisy averaging model, from which each derives the
+shared control variate; its own control variate stays with it. A replaced record changes one
+teacher's clipped update by at most 2C, so a round costs 2α/z². Given the noisy models, every
+teacher depends on its own records only, and votes cost what votes of separate teachers cost.
 Proof: docs/proofs/private-ttac.md.
 """
 
@@ -25,25 +25,26 @@ from ballotine.teachers.ttac.network import Weights
 from ballotine.types import FloatArray, IntArray
 
 DONE = 0
-"""The answer to a round in the ledger: it was released."""
+"""The answer that the ledger stores for a released round."""
 
 
 @dataclass(frozen=True)
 class PrivateRounds:
-    """Turns moves into a noised mean, and pays for it first.
+    """Turns updates into a noisy mean, after paying for it.
 
-    A round whose mean was kept is never paid for or drawn again. If the ledger knows a round as
-    released but its mean is lost, drawing it anew is another release and is paid for again.
-    Where groups of records have budgets of their own, each pays every round in full: a record
-    is in one teacher, whichever group it belongs to, and moves the sum by as much.
+    A round whose mean is stored is never paid for or drawn again. If the ledger lists a round as
+    released but its mean is lost, drawing it again is another release and is paid for again.
+    With individual budgets, every group pays for every round in full: a record has one teacher,
+    whatever its group, and the same effect on the sum.
 
     Attributes:
-        clip: C, the largest norm of a teacher's move.
-        noise_multiplier: z; the sum gets noise of deviation z·C on every weight.
-        ledger: pays for rounds, and for the votes after them; in strict mode.
-        noise: where the noise comes from.
-        ensemble: names the rounds, so that a resumed training pays no round twice.
-        folder: where released means are kept; None for a training that is never resumed.
+        clip: C, the largest norm of a teacher's update.
+        noise_multiplier: z; noise with standard deviation z·C is added to every weight of the
+            sum.
+        ledger: pays for the rounds and for the votes after them; in strict mode.
+        noise: the source of the noise.
+        ensemble: names the rounds, so that resumed training pays for no round twice.
+        folder: where released means are stored; None if training is never resumed.
         run: a label for ``ballotine ledger show``.
     """
 
@@ -57,67 +58,67 @@ class PrivateRounds:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.clip) and self.clip > 0):
-            raise ParameterError(f"the clipping norm must be positive, got {self.clip}")
+            raise ParameterError(f"clip must be positive, got {self.clip}")
         ClippedSum(self.noise_multiplier)
         mode = self.ledger.terms.mode
         if mode is not Mode.STRICT:
             raise ParameterError(
-                f"private rounds need a ledger in strict mode, and this one is in {mode} mode: "
-                "data-dependent costs are not proven for teachers that learnt together"
+                f"private rounds need a ledger in strict mode, but this one is in {mode} mode: "
+                "data-dependent costs are not proven for teachers that learn together"
             )
 
-    def __call__(self, number: int, moves: Weights) -> Weights:
-        """The noised mean of clipped moves, after its cost is on disk."""
+    def __call__(self, number: int, updates: Weights) -> Weights:
+        """Return the noisy mean of clipped updates, after its cost is on disk."""
         name = self._unreleased(number)
-        kept = self._kept(name, moves.shape[1])
+        mean = self._load(name, updates.shape[1])
         grant = self.ledger.reserve([name], self.binding(), run=self.run, seeded=self.noise.seeded)
         if not grant.ids:
             raise self.ledger.refusal(self.binding())
-        if kept is None:
-            kept = self._drawn(name, moves)
-            self._keep(name, kept)
+        if mean is None:
+            mean = self._draw(name, updates)
+            self._save(name, mean)
         self.ledger.record(grant, np.array([DONE]), self._released, run=self.run)
-        return kept
+        return mean
 
     def binding(self) -> Binding:
-        """What one round costs each group, and what that rests on."""
+        """Return what one round costs each group, bound to these settings."""
         share = GroupCharge((ClippedSum(self.noise_multiplier),))
         charge = Charge(tuple((group, share) for group, _ in self.ledger.terms.budgets))
         return Binding(charge, self.ledger.keyed(self.ensemble).hex(), self.describe())
 
     def require_paid(self, rounds: int) -> None:
-        """Refuse to resume after rounds that this ledger has not paid for.
+        """Refuse to resume training whose rounds this ledger has not paid for.
 
         Args:
-            rounds: how many were released before, according to the kept training.
+            rounds: how many rounds the stored training has released.
         """
         names = [self._name(number, 0) for number in range(rounds)]
         if len(self.ledger.lookup(names)) < len(names):
             raise LedgerMismatchError(
-                "the kept training has rounds that are not in this ledger; use the ledger that "
-                "paid for them, or remove the kept training to start again"
+                "the stored training has rounds that are not in this ledger; use the ledger that "
+                "paid for them, or remove the stored training to start again"
             )
 
     def describe(self) -> str:
-        """Canonical text: equal text means rounds of equal price."""
+        """Return canonical text: equal text means equal cost."""
         return f"clip={self.clip!r} noise_multiplier={self.noise_multiplier!r}"
 
     def _released(self, answers: IntArray, _group: str) -> Counter[Event]:
         return Counter({ClippedSum(self.noise_multiplier): len(answers)})
 
-    def _drawn(self, name: bytes, moves: Weights) -> Weights:
-        total = clipped(moves, self.clip).sum(axis=0)
+    def _draw(self, name: bytes, updates: Weights) -> Weights:
+        total = clipped(updates, self.clip).sum(axis=0)
         scale = self.noise_multiplier * self.clip
         draw = QueryNoise(self.noise, [name]).gaussian(scale, total.size)[0]
-        mean: Weights = ((total + draw) / len(moves)).astype(np.float32)
+        mean: Weights = ((total + draw) / len(updates)).astype(np.float32)
         return mean
 
     def _unreleased(self, number: int) -> bytes:
-        """The name of this round: the first attempt that is kept, or not released yet."""
+        """Return the name of the round's first attempt that is stored or not released yet."""
         attempt = 0
         while True:
             name = self._name(number, attempt)
-            if name not in self.ledger.lookup([name]) or self._has(name):
+            if name not in self.ledger.lookup([name]) or self._is_stored(name):
                 return name
             attempt += 1
 
@@ -128,11 +129,11 @@ class PrivateRounds:
     def _path(self, name: bytes) -> Path | None:
         return None if self.folder is None else self.folder / f"round-{name.hex()[:32]}.npy"
 
-    def _has(self, name: bytes) -> bool:
+    def _is_stored(self, name: bytes) -> bool:
         path = self._path(name)
         return path is not None and path.exists()
 
-    def _kept(self, name: bytes, size: int) -> Weights | None:
+    def _load(self, name: bytes, size: int) -> Weights | None:
         path = self._path(name)
         if path is None or not path.exists():
             return None
@@ -144,24 +145,24 @@ class PrivateRounds:
             raise RunFolderError(_damaged(path))
         return np.asarray(mean, dtype=np.float32)
 
-    def _keep(self, name: bytes, mean: Weights) -> None:
-        """Write it to disk before it is used: drawing it again would be another release."""
+    def _save(self, name: bytes, mean: Weights) -> None:
+        """Write the mean before it is used: drawing it again would be another release."""
         path = self._path(name)
         if path is not None:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             produce_atomic(path, lambda stream: np.save(stream, mean), private=True)
 
 
-def clipped(moves: Weights, clip: float) -> FloatArray:
-    """Moves scaled down to norm C; one that is not finite counts as no move."""
-    wide = np.asarray(moves, dtype=np.float64)
+def clipped(updates: Weights, clip: float) -> FloatArray:
+    """Scale updates down to norm C; one that is not finite becomes zero."""
+    wide = np.asarray(updates, dtype=np.float64)
     good = np.where(np.all(np.isfinite(wide), axis=1, keepdims=True), wide, 0.0)
     norms = np.linalg.norm(good, axis=1, keepdims=True)
-    # Rounding must not leave a norm above C: shrink by a touch more.
+    # Rounding must not leave a norm above C: shrink slightly more.
     scale = np.minimum(1.0, clip / np.maximum(norms, 1e-300)) * (1.0 - 1e-12)
     result: FloatArray = good * scale
     return result
 
 
 def _damaged(path: Path) -> str:
-    return f"{path.name} does not hold a round of this training; remove it to pay for it again"
+    return f"{path.name} is not a round of this training; remove it to draw and pay for it again"

@@ -1,12 +1,12 @@
-"""TTAC: teachers that average their models and correct their drift (Algorithm 1).
+"""TTAC: teachers average their models and correct their drift (Algorithm 1).
 
-Every round each teacher starts from the averaging model θ, takes T local steps corrected by
-control variates, and sends back how far it moved. The averaging model moves by the mean.
-The shared control variate needs no message of its own: c is always minus the mean move over
-T·η_f, so whoever sees two averaging models in a row can compute it.
+In every round each teacher starts from the averaging model θ, takes T local steps corrected by
+control variates, and returns its update. The averaging model moves by the mean update. The shared
+control variate c need not be sent: it is minus the mean update divided by T·η_f, so anyone who
+sees two consecutive averaging models can compute it.
 
-Batch-norm statistics are not parameters: each teacher keeps its own, and none are averaged
-or shared. Plain training breaks PATE's premise that one record touches one teacher; see
+Batch-norm statistics are not parameters: each teacher keeps its own, and none are averaged or
+shared. Without noise, training violates PATE's premise that one record affects one teacher; see
 `ballotine.teachers.ttac.private` for rounds with noise, whose cost is accounted for.
 """
 
@@ -29,11 +29,11 @@ from ballotine.teachers.ttac.network import Architecture, Weights, weights_of
 from ballotine.teachers.ttac.state import State
 
 PATIENCE = 20
-"""Rounds after which an averaging model must be better than guessing."""
+"""Rounds after which the averaging model must be better than guessing."""
 RECENT = 5
-"""Rounds whose losses say how good it is."""
+"""Rounds over which its loss is averaged."""
 HOPELESS = 10.0
-"""How many times the loss of guessing, or of the first weights, is divergence."""
+"""Training has diverged at this multiple of the loss of guessing, or of the first weights."""
 ADVICE = (
     "use a smaller step_size (0.05 and less worked for small networks), fewer local steps or "
     "a stronger decay"
@@ -41,25 +41,25 @@ ADVICE = (
 
 
 class RoundRelease(Protocol):
-    """What turns the teachers' moves into the one that everybody sees."""
+    """Turns the teachers' updates into the mean update that all of them see."""
 
-    def __call__(self, number: int, moves: Weights) -> Weights:
-        """From a round and all moves, shape (N, d), to the mean move of that round."""
+    def __call__(self, number: int, updates: Weights) -> Weights:
+        """Return the mean of a round's updates, shape (N, d)."""
 
 
 @dataclass(frozen=True)
 class Rounds:
-    """The rounds of a training, on any engine.
+    """The rounds of one training.
 
     Attributes:
-        architecture: of every teacher's network.
+        architecture: the network of every teacher.
         settings: how teachers learn together.
         batch: records per step.
-        secret: what the first weights and all mini-batches follow from.
-        engine: where teachers train within a round.
-        release: what everybody sees of the moves; None for their mean. With a release, the
-            last round's moves stay with their teachers, so one round fewer is paid for, and
-            nothing that happens (an error, a stop) depends on anything but released numbers.
+        secret: determines the first weights and all mini-batches.
+        engine: runs the teachers of a round.
+        release: makes the mean update that teachers see; None for the exact mean. With a
+            release, the updates of the last round stay with their teachers, so one round fewer
+            is paid for, and errors and stops depend on released numbers only.
     """
 
     architecture: Architecture
@@ -73,12 +73,14 @@ class Rounds:
         if self.batch < 1:
             raise ParameterError(f"batch must be at least one record, got {self.batch}")
         if self.release is not None and self.settings.method == "conventional":
-            raise ParameterError("conventional teachers share nothing: there is nothing to release")
+            raise ParameterError(
+                "conventional teachers learn separately: there is nothing to release"
+            )
         if self.release is None and self.settings.private:
-            raise ParameterError("private rounds (clip) are released with noise and paid for")
+            raise ParameterError("private rounds (clip) need a release that adds noise and pays")
 
     def start(self, teachers: int) -> State:
-        """All teachers, the averaging model and all control variates before the first round."""
+        """Return the state before the first round."""
         with seeded(self._seed(0, 0)):
             module = self.architecture.module()
         theta = weights_of(module)
@@ -93,14 +95,12 @@ class Rounds:
         )
 
     def train(self, records: Sequence[LocalRecords], state: State | None = None) -> Iterator[State]:
-        """The rounds after a state; yields the state after each."""
+        """Run the rounds after a state; yield the state after each."""
         if not records:
             raise ParameterError("an ensemble needs at least one teacher")
         state = self.start(len(records)) if state is None else state
         if len(state.weights) != len(records):
-            raise ParameterError(
-                f"this state is one of {len(state.weights)} teachers, not of {len(records)}"
-            )
+            raise ParameterError(f"the state has {len(state.weights)} teachers, not {len(records)}")
         while state.done < self.settings.rounds:
             state = self._round(records, state)
             if self.release is None:
@@ -114,7 +114,7 @@ class Rounds:
         }
         ordered = [results[place] for place in range(len(records))]
         broken = np.array([not result.sound for result in ordered])
-        # A broken teacher stays where it was: it must not take the others with it.
+        # A broken teacher keeps its weights and does not affect the others.
         starts = state.weights if self.settings.method == "conventional" else state.theta
         weights = np.stack([result.weights for result in ordered])
         weights = np.where(broken[:, None], starts, weights).astype(np.float32)
@@ -134,21 +134,21 @@ class Rounds:
         return self._averaged(state, after)
 
     def _averaged(self, before: State, after: State) -> State:
-        """Lines 10 to 16 of Algorithm 1."""
+        """Apply lines 10 to 16 of Algorithm 1."""
         number, settings = before.done, self.settings
         last = after.done == settings.rounds
         if self.release is not None and last:
             return after
-        moves = after.weights - before.theta
-        mean = moves.mean(axis=0) if self.release is None else self.release(number, moves)
+        updates = after.weights - before.theta
+        mean = updates.mean(axis=0) if self.release is None else self.release(number, updates)
         theta = before.theta + np.float32(settings.averaging_step) * mean
         if settings.method == "averaging":
             return replace(after, theta=theta)
         length = np.float32(settings.steps * settings.step_size_at(number))
         own = np.where(
-            after.broken[:, None], before.own, before.own - before.common - moves / length
+            after.broken[:, None], before.own, before.own - before.common - updates / length
         ).astype(np.float32)
-        # The mean of the c_i is this, so c needs no message of its own.
+        # This is the mean of the c_i, so c need not be sent.
         return replace(after, theta=theta, own=own, common=-mean / length)
 
     def _task(self, place: int, part: LocalRecords, state: State) -> LocalTask:
@@ -170,10 +170,10 @@ class Rounds:
         return int.from_bytes(hashlib.sha256(label).digest()[:4], "big")
 
     def _check_progress(self, state: State) -> None:
-        """Stop a training that became worse than guessing; say what to do."""
+        """Stop training that became worse than guessing, with advice."""
         guessing = math.log(self.architecture.outputs)
         recent = state.losses[-RECENT:]
-        # One spike passes by, and is common while steps are large; several in a row do not.
+        # A single spike is common while steps are large, and passes; several in a row do not.
         hopeless = min(recent) > HOPELESS * max(guessing, state.losses[0])
         if hopeless or not math.isfinite(state.losses[-1]):
             raise DivergedError(f"training diverged; {ADVICE}")

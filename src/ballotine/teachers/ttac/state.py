@@ -1,4 +1,4 @@
-"""The state of a training, in memory and on disk, so that an interrupted one can resume."""
+"""The state of training, in memory and on disk, so that it can be resumed."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ UNREADABLE = (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile)
 
 @dataclass(frozen=True)
 class State:
-    """The state of a training: private, except for θ and c where a release made them.
+    """The state of training: private, except for θ and c if they were released.
 
     Attributes:
-        done: rounds that are finished.
+        done: how many rounds are finished.
         theta: the averaging model.
         common: c.
         own: c_i, shape (N, d).
         weights: θ_i, shape (N, d).
         buffers: each teacher's batch-norm statistics; None before its first round.
-        broken: teachers whose last round ended in weights that are not finite.
+        broken: which teachers' weights were not finite after their last round.
         losses: the averaging model's mean loss on the teachers' records, by round.
     """
 
@@ -48,11 +48,11 @@ class State:
 
 
 class RoundsCheckpoint:
-    """One file that holds the state after the last finished round. Private.
+    """A file with the state after the last finished round. Private.
 
     Args:
         path: the file; only its owner can read it.
-        name: names the training (settings, secret, teachers); a state of another is refused.
+        name: identifies the training (settings, secret, teachers); other states are refused.
     """
 
     def __init__(self, path: Path, name: bytes) -> None:
@@ -61,7 +61,7 @@ class RoundsCheckpoint:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def load(self) -> State | None:
-        """The state that was kept, bit for bit; None if there is none."""
+        """Return the stored state, bit for bit, or None."""
         if not self._path.exists():
             return None
         try:
@@ -69,17 +69,17 @@ class RoundsCheckpoint:
                 arrays = {name: archive[name] for name in archive.files}
             if arrays.pop("name").tobytes() != self._name:
                 raise RunFolderError(
-                    f"{self._path.name} belongs to a training with other settings; use another "
-                    "folder, or remove it"
+                    f"{self._path.name} belongs to training with other settings; use another "
+                    "folder, or remove the file"
                 )
             return _state(arrays)
         except UNREADABLE as problem:
             raise RunFolderError(
-                f"{self._path.name} is not the state of a training; remove it to start again"
+                f"{self._path.name} is not the state of a training; remove it to start over"
             ) from problem
 
     def save(self, state: State) -> None:
-        """Keep a state instead of the one before."""
+        """Replace the stored state."""
         arrays = {**_arrays(state), "name": np.frombuffer(self._name, dtype=np.uint8)}
         produce_atomic(self._path, lambda stream: np.savez(stream, **arrays), private=True)
 

@@ -1,4 +1,4 @@
-"""From records and a partition to an ensemble of teachers that learnt together."""
+"""Train an ensemble of teachers that learn together."""
 
 from __future__ import annotations
 
@@ -31,16 +31,15 @@ class TtacTrainer:
     """Trains an ensemble round by round; its teachers are those of the last round.
 
     Attributes:
-        network: unfitted; its ``network``, ``shape`` and ``batch`` count.
+        network: unfitted; only its ``network``, ``shape`` and ``batch`` are used.
         settings: how teachers learn together.
         classes: how many classes there are.
-        secret: what everything random follows from.
-        engine: where teachers train within a round.
-        account: what private rounds are paid from; None where there are none.
-        folder: where the training is kept, so that an interrupted one can resume; None for
-            nowhere. Private.
-        digest: of what the training follows from besides its settings and its secret; a
-            training that was kept with another digest is refused.
+        secret: determines everything random but the noise.
+        engine: runs the teachers of a round.
+        account: pays for private rounds; None if there are none.
+        folder: where the state is stored, so that training can be resumed; or None. Private.
+        digest: of the training's inputs besides settings and secret; a stored state with
+            another digest is refused.
     """
 
     network: TorchClassifier
@@ -55,7 +54,7 @@ class TtacTrainer:
     def __post_init__(self) -> None:
         require_network(self.network)
         if self.settings.private and self.account is None:
-            raise ParameterError("private rounds (clip) are paid for: give account")
+            raise ParameterError("private rounds (clip) need an account that pays for them")
 
     def train(
         self,
@@ -64,7 +63,7 @@ class TtacTrainer:
         partition: Partition,
         advance: Callable[[int], None] = lambda _: None,
     ) -> Ensemble:
-        """All rounds, from where a kept training stands; ``advance`` is told about each."""
+        """Run all rounds that are left; call ``advance`` after each."""
         records = self._records(X, y, partition)
         name = self.identity(len(records), X.shape[1])
         release = self._release(name)
@@ -84,15 +83,15 @@ class TtacTrainer:
             state = after
             advance(1)
         if release is not None:
-            # Other noise makes other teachers: answers and ballots of those are not theirs.
+            # Other noise makes other teachers, which must not reuse ballots or answers.
             noised = release.describe().encode() + state.theta.tobytes()
             name = hashlib.sha256(name + noised).digest()
         return _ensemble(state, architecture, name, X.shape[1])
 
     def identity(self, n_teachers: int, features: int) -> bytes:
-        """A name for the training: unguessable when the secret is.
+        """Return a name for the training, as hard to guess as the secret.
 
-        The names of ensembles, and of rounds, in existing ledgers follow from this text.
+        The names of ensembles and rounds in existing ledgers depend on this text.
         """
         how, network = self.settings, self._architecture(features)
         text = (
@@ -117,7 +116,7 @@ class TtacTrainer:
         return Architecture(self.network.network, shape, self.classes)
 
     def _release(self, name: bytes) -> PrivateRounds | None:
-        """Noised and paid rounds, where settings ask for them."""
+        """Return what adds noise to rounds and pays for them, or None."""
         account, clip = self.account, self.settings.clip
         if account is None or clip is None:
             return None
@@ -132,9 +131,10 @@ class TtacTrainer:
         )
 
     def _checkpoint(self, name: bytes, release: PrivateRounds | None) -> RoundsCheckpoint | None:
-        """The checkpoint of this training alone.
+        """Return the checkpoint of this training.
 
-        A state of rounds without noise must never be taken for one of private rounds.
+        Its name depends on the noise, so that a state without noise is never used for private
+        rounds.
         """
         if self.folder is None:
             return None
@@ -160,10 +160,10 @@ def _teacher(place: int, state: State, architecture: Architecture, features: int
 
 
 def _require_one_teacher_each(partition: Partition) -> None:
-    """A record in several shares would move the sum more than rounds are charged for."""
+    """Refuse records in several shares: they change the sum by more than rounds are charged."""
     places = np.concatenate(partition.shares)
     if len(np.unique(places)) < len(places):
         raise ParameterError(
-            "private rounds need every record in one teacher only; records that are taught "
-            "several times (upsampling) would cost more than a round is charged"
+            "private rounds need every record in one share only; records in several shares "
+            "(upsampling) would cost more than a round is charged"
         )

@@ -1,4 +1,4 @@
-"""How good the student is, on labelled test rows; and what only experiments may know."""
+"""The quality of a student on labelled test rows and, in experiments, of the answers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ballotine.voting import Answers
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Student against labelled test rows.
+    """The evaluation of a student on labelled test rows.
 
     Attributes:
-        rows: how many rows it was measured on.
-        accuracy: share of them it gets right.
-        confusion: true class by predicted class, counts.
+        rows: how many test rows there are.
+        accuracy: the share of correct predictions.
+        confusion: counts by true and predicted class.
     """
 
     rows: int
@@ -33,13 +33,13 @@ class Evaluation:
 
     @classmethod
     def of(cls, student: Student, X: Matrix, y: IntArray) -> Evaluation:
-        """Measure a student."""
+        """Evaluate a student."""
         predicted = student.model.predict(X)
         matrix = confusion_matrix(y, predicted, labels=np.arange(len(student.classes_)))
         return cls(len(y), float(np.mean(predicted == y)), matrix.astype(np.int64))
 
     def describe(self, names: Sequence[Any]) -> dict[str, Any]:
-        """For the privacy card."""
+        """Return the entry for the privacy card."""
         rows = self.confusion.sum(axis=1)
         right = np.diagonal(self.confusion)
         return {
@@ -55,7 +55,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """One label: how many rows know it and have it, and its metrics (None: not defined)."""
+    """One label: in how many rows it is known and present, and its metrics (None: undefined)."""
 
     rows: int
     present: int
@@ -67,14 +67,14 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class LabelEvaluation:
-    """A student of several labels against labelled test rows.
+    """The evaluation of a student of several labels on labelled test rows.
 
     Attributes:
-        rows: how many rows it was measured on.
+        rows: how many test rows there are.
         acc: mean accuracy over labels.
         bac: mean balanced accuracy.
         auc: mean area under the ROC curve of the student's probabilities.
-        map: mean average precision of these.
+        map: mean average precision of the same.
         labels: the same for each label.
     """
 
@@ -87,12 +87,12 @@ class LabelEvaluation:
 
     @property
     def accuracy(self) -> float:
-        """The mean accuracy; 0 where no label is known."""
+        """The mean accuracy; 0 if no label is known."""
         return self.acc or 0.0
 
     @classmethod
     def of(cls, student: Student, X: Matrix, y: IntArray) -> LabelEvaluation:
-        """Measure a student."""
+        """Evaluate a student."""
         predicted, chances = student.model.predict(X), student.model.predict_proba(X)
         known = y >= 0
         labels = tuple(
@@ -111,7 +111,7 @@ class LabelEvaluation:
         return cls(rows=len(y), labels=labels, **overall)
 
     def describe(self, names: Sequence[Any]) -> dict[str, Any]:
-        """For the privacy card."""
+        """Return the entry for the privacy card."""
         content = asdict(self)
         labels = content.pop("labels")
         return content | {
@@ -120,7 +120,7 @@ class LabelEvaluation:
 
 
 def label_accuracy(answers: Answers, truth: IntArray) -> float | None:
-    """Share of the released answers that are right: for experiments."""
+    """Return the share of correct answers: for experiments."""
     answered = (answers.labels >= 0) & (truth >= 0)
     if not answered.any():
         return None
@@ -128,7 +128,7 @@ def label_accuracy(answers: Answers, truth: IntArray) -> float | None:
 
 
 def _defined(scores: MultiLabelScores) -> dict[str, float | None]:
-    """Numbers for JSON: nothing where a metric is not defined."""
+    """Return the metrics as numbers for JSON; None if undefined."""
     return {
         name: None if math.isnan(value) else float(value) for name, value in asdict(scores).items()
     }

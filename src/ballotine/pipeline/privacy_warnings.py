@@ -1,4 +1,4 @@
-"""What a holder should be told: δ that promises little, budgets that go with classes."""
+"""Warnings about a large δ and about budgets that correlate with classes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from ballotine.voting.individual import budget_class_association
 
 
 class DeltaWarning(UserWarning):
-    """δ is so large that it allows publishing somebody's record outright."""
+    """δ is so large that it would allow publishing a whole record."""
 
 
 class BiasWarning(UserWarning):
-    """Budgets and classes go together; that they do depends on private labels."""
+    """Budgets correlate with classes. The warning itself depends on private labels."""
 
 
-def warn_about_delta(delta: float, n_records: int) -> str | None:
-    """The sentence for a δ of 1/n or more, or None."""
+def delta_warning(delta: float, n_records: int) -> str | None:
+    """Return a warning if δ is 1/n or more, or None."""
     if delta * n_records < 1:
         return None
     return (
@@ -27,16 +27,16 @@ def warn_about_delta(delta: float, n_records: int) -> str | None:
     )
 
 
-def warn_about_bias(procedure: Procedure, codes: IntArray) -> str | None:
-    """The sentence for budgets that correlate with classes, or with some label, or None.
+def bias_warning(procedure: Procedure, codes: IntArray) -> str | None:
+    """Return a warning if budgets correlate with classes or with a label, or None.
 
-    For the holder's eyes: whether there is one depends on private labels.
+    For the holder only: whether there is one depends on private labels.
     """
     scheme = procedure.request.individual
     if scheme is None:
         return None
     budgets = np.array([epsilon for _, epsilon in scheme.pairs])[procedure.numbers]
-    columns = codes.reshape(len(codes), -1).T  # one for each label, or the classes
+    columns = codes.reshape(len(codes), -1).T  # one per label, or one for the class
     known = [(budgets[column >= 0], column[column >= 0]) for column in columns]
     found = (budget_class_association(*pair) for pair in known if len(pair[0]))
     return next((text for text in found if text is not None), None)

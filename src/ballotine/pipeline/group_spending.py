@@ -1,4 +1,4 @@
-"""What each group of records was promised, charged, and whether it ended the answering."""
+"""What each group of records was promised and charged."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from ballotine.pipeline.procedure import Procedure
 
 @dataclass(frozen=True)
 class GroupSpending:
-    """One group: all of it public, if the sizes of groups are.
+    """The budget and spending of one group; public if the sizes of groups are.
 
     Attributes:
         name: the group.
         records: how many records it has.
-        budget: the ε it was promised at most.
-        epsilon: the ε that holds; None where nothing holds (paper mode).
-        charged: what its records were charged so far, at data-independent costs.
-        teachers: how many teachers may hold its records.
-        weight: what a vote of theirs weighs.
-        copies: how many teachers learn each record.
+        budget: the ε it was promised.
+        epsilon: the guaranteed ε; None in paper mode, which guarantees nothing.
+        charged: the ε charged so far, at data-independent costs.
+        teachers: how many teachers may have its records.
+        weight: the weight of their votes.
+        copies: how many teachers learn from each record.
         voters: how many of its teachers vote on each query.
-        ended: whether its budget does not allow another query.
+        ended: whether its budget cannot pay for another query.
     """
 
     name: str
@@ -37,8 +37,8 @@ class GroupSpending:
     ended: bool
 
 
-def group_accounts(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending, ...]:
-    """The account of every group that is taught; none without individual budgets."""
+def spending_by_group(ledger: Ledger, procedure: Procedure) -> tuple[GroupSpending, ...]:
+    """Return the spending of every group with teachers; nothing without individual budgets."""
     plan, spending = procedure.plan, ledger.spending()
     if not plan.individual:
         return ()

@@ -1,4 +1,4 @@
-"""Progress bars for a student's training, with its losses."""
+"""Progress bars for the training of a student, with its losses."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ USUAL_STAGE = "training"
 
 
 @contextmanager
-def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]:
-    """Progress bars for the training of a student: by epoch, by label, or for the whole.
+def training_bars(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]:
+    """Show progress bars for the training of a student: per epoch, per label, or one step.
 
-    Yields the learner that advances them.
+    Yields a learner that advances the bars.
 
     Args:
         progress: shows the bars.
-        learner: the student before its training.
-        labels: what it will learn, shape (rows,) or (rows, labels).
+        learner: the untrained student.
+        labels: its training labels, shape (rows,) or (rows, labels).
     """
     if not reports_epochs(learner):
         with progress.stage(NAME, 1) as advance:
@@ -45,8 +45,8 @@ def watched(progress: Progress, learner: Any, labels: IntArray) -> Iterator[Any]
             yield _reporting(learner, shown.epoch)
 
 
-def unwatched(model: Any) -> Any:
-    """The trained model without its listener."""
+def remove_callback(model: Any) -> Any:
+    """Return the trained model without its epoch callback."""
     for each in model.models if isinstance(model, LabelStudents) else [model]:
         if each is not None and reports_epochs(each):
             each.set_params(on_epoch=None)
@@ -54,7 +54,7 @@ def unwatched(model: Any) -> Any:
 
 
 class EpochBars:
-    """A bar for one network's epochs, and another for each further stage of its training."""
+    """A bar for the epochs of one network, one per stage of its training."""
 
     def __init__(self, progress: Progress, bars: ExitStack, epochs: object) -> None:
         self._progress, self._bars = progress, bars
@@ -78,14 +78,14 @@ class EpochBars:
 
 
 class LabelBar:
-    """A bar for labels, each with a network of its own."""
+    """A bar for labels, if each has its own network."""
 
     def __init__(self, progress: Progress, advance: Advance) -> None:
         self._progress, self._advance = progress, advance
         self._first: str | None = None
 
     def epoch(self, epoch: Epoch) -> None:
-        """Show the epoch of this label's network; its first epoch ends the label before."""
+        """Show the epoch; the first epoch of a label completes the previous label."""
         if (epoch.number, epoch.stage) == (1, self._first):
             self._advance(1)
         self._first = self._first or epoch.stage
@@ -93,20 +93,20 @@ class LabelBar:
 
 
 def losses_text(epoch: Epoch) -> str:
-    """The losses of an epoch in one line."""
+    """Return the losses of an epoch in one line."""
     losses = ", ".join(f"{name} {epoch.losses[name]:.3g}" for name in losses_in(epoch.losses))
     return losses if epoch.stage == USUAL_STAGE else f"{epoch.stage}: {losses}"
 
 
 def _reporting(learner: Any, report: Callable[[Epoch], None]) -> Any:
-    """A copy that reports its epochs."""
+    """Return a copy that reports its epochs."""
 
     def on_epoch(epoch: Epoch) -> None:
-        report(epoch)  # not the bound method: a clone would copy the object it belongs to
+        report(epoch)  # not the bound method: a clone would copy its object
 
     return clone(learner).set_params(on_epoch=on_epoch)
 
 
 def _answered_both_ways(labels: IntArray) -> int:
-    """How many labels were answered both present and absent."""
+    """Return how many labels have both present and absent among their answers."""
     return int(((labels == 1).any(axis=0) & (labels == 0).any(axis=0)).sum())
