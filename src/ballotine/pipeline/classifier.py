@@ -180,7 +180,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         session = self._answering(keys)
         self._own().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
-        if session.is_whole(keys):  # fewer of them may be asked again
+        if session.is_whole_pool(keys):  # fewer of them may be asked again
             session.publish([X[np.unique(first_places(keys))]])
         return answers
 
@@ -320,7 +320,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _answering(self, keys: list[bytes]) -> Session:
         """The session that answers; in fixed mode all rows come at once, and stay the same."""
         fixed = self.procedure_.rules.mode is Mode.FIXED
-        if self._session is None or (fixed and not self._session.holds(keys)):
+        if self._session is None or (fixed and not self._session.in_pool(keys)):
             self._session = Session.open(
                 self.procedure_.rules,
                 self._voters,
