@@ -79,12 +79,12 @@ class QueryNoise:
 
     def gaussian(self, scale: float, columns: int) -> FloatArray:
         """Draw independent N(0, scale²) noise, shape (queries, columns)."""
-        positive(scale)
+        check_noise_scale(scale)
         return scale * gaussian_from_words(self._draw(columns))
 
     def laplace(self, scale: float, columns: int) -> FloatArray:
         """Draw independent Laplace noise of this scale, shape (queries, columns)."""
-        positive(scale)
+        check_noise_scale(scale)
         return scale * laplace_from_words(self._draw(columns))
 
     def exponential(self, columns: int) -> FloatArray:
@@ -111,7 +111,7 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-100, 1e100
 """Outside this range, squares and costs overflow or underflow."""
 
 
-def positive(scale: float) -> None:
+def check_noise_scale(scale: float) -> None:
     """Raise ParameterError unless the noise scale is positive and within range."""
     if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:  # also refuses NaN
         raise ParameterError(

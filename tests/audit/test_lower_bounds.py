@@ -13,7 +13,7 @@ from mpmath import mp
 from scipy import stats
 
 from ballotine.audit.lower_bounds import (
-    MOST_THRESHOLDS,
+    MAX_THRESHOLDS,
     TwoLaws,
     coarser,
     composed_bound,
@@ -261,7 +261,7 @@ def test_either_end_and_either_direction(flip: float, swap: bool) -> None:
     truth = gaussian_epsilon(0.01, 1.0)
     assert 0.7 * truth < found.epsilon < truth
     assert found.event.startswith("score")
-    assert MOST_THRESHOLDS < 40_000, "more scores than thresholds"
+    assert MAX_THRESHOLDS < 40_000, "more scores than thresholds"
 
 
 @pytest.mark.parametrize("error", [0.0, 1.0, -0.1, math.nan])

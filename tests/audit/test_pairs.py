@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ballotine.audit import worst_pair
 from ballotine.audit.attack import _groupings, anticipated, scores_of_laws
 from ballotine.audit.mechanism import EASY_ORDERS
-from ballotine.audit.pairs import MOST_CANDIDATES, _moves, _partitions, candidates
+from ballotine.audit.pairs import MAX_CANDIDATES, _moves, _partitions, candidates
 from ballotine.errors import ParameterError
 from ballotine.privacy import exact
 from ballotine.voting import ConfidentGNMax, GNMax, LNMax
@@ -30,7 +30,7 @@ def counts(ballots: np.ndarray, classes: int) -> np.ndarray:
 @given(NUMBERS, CLASSES)
 def test_single_label_candidates_move_one_vote(teachers: int, classes: int) -> None:
     pairs = candidates(PlainVote(2.0), teachers, classes)
-    assert 0 < len(pairs) <= MOST_CANDIDATES
+    assert 0 < len(pairs) <= MAX_CANDIDATES
     for pair in pairs:
         move = counts(pair.after, classes) - counts(pair.before, classes)
         assert sorted(move[move != 0]) == [-1, 1]

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.privacy.events import Event, LaplaceArgmax
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray, IntArray
@@ -36,7 +36,7 @@ class PermuteAndFlip(Mechanism):
     audit: ClassVar[AuditDefault | None] = AuditDefault({"rate": 1.0}, queries=3)
 
     def __post_init__(self) -> None:
-        positive(self.rate)
+        check_noise_scale(self.rate)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> tuple[Event, ...]:
         refuse_reach(self, reach)

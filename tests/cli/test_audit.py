@@ -91,8 +91,8 @@ def test_given_parameters_take_the_place_of_the_default_ones() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--sigma", "2"], "--mechanism must be given"),
-        (["--teachers", "2"], "--mechanism must be given"),
+        (["--sigma", "2"], "need --mechanism"),
+        (["--teachers", "2"], "need --mechanism"),
         (["--mechanism", "teapot"], "unknown mechanism 'teapot'"),
         (["--mechanism", "gnmax", "--gamma", "2"], "gnmax does not use gamma"),
         (["--mechanism", "gnmax", "--sigma", "-1"], "positive"),

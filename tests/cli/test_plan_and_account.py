@@ -86,7 +86,7 @@ def test_a_curve_ends_at_the_total(ballotine: Command, votes: np.ndarray, tmp_pa
 def test_private_numbers_come_with_a_warning(ballotine: Command, votes: np.ndarray) -> None:
     done = ballotine("account", "votes.npy", "-m", "gnmax", "--sigma", "8", "--delta", "1e-5")
     assert done.returncode == 0
-    assert "may be published only after sanitising" in done.stderr
+    assert "may be published only after it is sanitised" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -235,8 +235,8 @@ class TestReceipt:
         [
             (("--out", "a.npz"), "BALLOTINE_KEY_PASSPHRASE"),
             (("--receipt", "r.txt"), ".json"),
-            (("--receipt", "no/r.json"), "no folder"),
-            (("--out", "no/a.npz"), "no folder"),
+            (("--receipt", "no/r.json"), "does not exist"),
+            (("--out", "no/a.npz"), "does not exist"),
         ],
     )
     def test_what_cannot_be_written_or_signed_spends_nothing(

@@ -116,7 +116,7 @@ class TestFixed:
         fixed = ("--mode", "fixed", "--delta", "1e-5", "--queries", stated)
         refused = ballotine("vote", "votes.npy", *GNMAX, *THREE, *fixed, "--ledger", "l.sqlite")
         assert refused.returncode == 2, refused.stdout
-        assert f"{stated} queries were decided on, and the file has 60" in refused.stderr
+        assert f"{stated} queries were fixed beforehand, but the file has 60" in refused.stderr
         assert not (tmp_path / "l.sqlite").exists()
 
     @pytest.mark.parametrize("last", [[7.5, 7.5, 0.0], [30, 1, 0], [3, 1, 0], [7, 7, 0]])
@@ -245,8 +245,8 @@ class TestTallies:
     @pytest.mark.parametrize(
         ("arguments", "code", "word"),
         [
-            (("counts.npy",), 2, "state it with --classes"),
-            (("votes.npy",), 2, "state it with --classes"),
+            (("counts.npy",), 2, "give it with --classes"),
+            (("votes.npy",), 2, "give it with --classes"),
             (("counts.npy", "--classes", "3"), 3, "numbers above 2"),
             (("counts.npy", "--classes", "16"), 3, "all rows have the same sum"),
             (("few.npy", "--classes", "3"), 3, "all rows have the same sum"),

@@ -79,7 +79,7 @@ def test_a_deal_follows_from_groups_and_secret(scheme: Scheme) -> None:
 def test_groups_must_be_those_of_the_plan() -> None:
     plan = Weighting(BUDGETS, "proportional").plan(RECORDS, 40, GNMAX, 10, DELTA)
     groups = numbers_of(RECORDS)
-    with pytest.raises(DataError, match="230 records of the group 'low', and there are 229"):
+    with pytest.raises(DataError, match="230 records of the group 'low', but there are 229"):
         plan.deal(np.delete(groups, np.flatnonzero(groups == 2)[0]), b"s")
     with pytest.raises(DataError, match="numbers from 0 to 2"):
         plan.deal(np.where(groups == 2, 3, groups), b"s")

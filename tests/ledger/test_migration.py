@@ -24,7 +24,12 @@ from ballotine.privacy.guarantee import Budget, Kind, round_up
 from ballotine.privacy.orders import DEFAULT_ORDERS, widen
 from ballotine.types import FloatArray
 from ballotine.voting import GNMax, Plan, Rules
-from ballotine.voting.promise import NOT_ADAPTIVE, UNTOLD_REFUSALS, UNTOLD_SEEDS, guarantee_of
+from ballotine.voting.promise import (
+    NOT_ADAPTIVE,
+    UNRECORDED_REFUSALS,
+    UNRECORDED_SEEDS,
+    guarantee_of,
+)
 from tests.conftest import Command
 from tests.ledger.conftest import BUDGET, all_of, answer, bound, queries
 
@@ -239,7 +244,7 @@ def test_an_epsilon_that_version_0_1_published_is_not_the_guarantee_any_more(
 def test_nobody_knows_whether_version_0_1_had_a_seed(old: Path) -> None:
     with Ledger.existing(old) as ledger:
         guarantee = guarantee_of(ledger, SecureNoise())
-    assert UNTOLD_SEEDS in guarantee.assumptions
+    assert UNRECORDED_SEEDS in guarantee.assumptions
     assert not guarantee.seeded
 
 
@@ -249,7 +254,7 @@ def test_nobody_knows_whether_version_0_1_refused_a_query(old: Path) -> None:
     with Ledger.existing(old) as ledger:
         guarantee = guarantee_of(ledger, SecureNoise())
         ceiling = ledger.terms.loosest.epsilon
-    assert (UNTOLD_REFUSALS in guarantee.assumptions) == (guarantee.epsilon < ceiling)
+    assert (UNRECORDED_REFUSALS in guarantee.assumptions) == (guarantee.epsilon < ceiling)
     assert (NOT_ADAPTIVE in guarantee.assumptions) == (guarantee.epsilon < ceiling)
 
 

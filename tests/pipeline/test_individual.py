@@ -116,7 +116,7 @@ def test_the_ledger_belongs_to_the_budgets(tmp_path: Path) -> None:
 
 def test_bias_is_told_to_the_holder() -> None:
     linked = np.where(Y[PRIVATE] == 0, "strict", "open")
-    with pytest.warns(BiasWarning, match="go together") as told:
+    with pytest.warns(BiasWarning, match="are associated") as told:
         classifier(Weighting({"strict": 1.0, "open": 2.0}), linked)
     assert not any(c.isdigit() for c in str(told[0].message))
     with warnings.catch_warnings():
@@ -209,9 +209,9 @@ def test_a_run_with_individual_budgets(people: Path) -> None:
         budgets = {name: budget.epsilon for name, budget in ledger.terms.budgets}
     assert budgets == {"young": 8.0, "old": 3.0}
     # Age decides the group and the class: the holder is told, the card is not.
-    assert any("go together" in text for text in result.holder_warnings)
+    assert any("are associated" in text for text in result.holder_warnings)
     for path in (folder.card, folder.card_text, folder.report, folder.log):
-        assert "go together" not in path.read_text()
+        assert "are associated" not in path.read_text()
     assert "young" in folder.card_text.read_text()
 
 
@@ -220,14 +220,14 @@ def test_the_warning_of_an_experiment_is_on_its_card(people: Path) -> None:
     (people / "run.toml").write_text(text)
     settings = RunFile.load(people / "run.toml")
     card = build_card(Run(settings, create_folder(settings)).execute())
-    assert any("go together" in text for text in card["warnings"])
+    assert any("are associated" in text for text in card["warnings"])
 
 
 def test_the_command_line_says_which_group_ended_it(people: Path, ballotine: Any) -> None:
     ended = ballotine("run", "run.toml")
     assert ended.returncode == 0, ended.stderr
     assert "which ended answering" in ended.stdout
-    assert "go together" in ended.stderr
+    assert "are associated" in ended.stderr
     card = json.loads((people / "out" / "card.json").read_text())
     assert card["run"]["name"] == "table"
 

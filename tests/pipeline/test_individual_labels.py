@@ -111,7 +111,7 @@ def test_records_without_privacy_bring_their_labels_to_the_student() -> None:
 
 def test_a_label_that_goes_with_budgets_is_told_to_the_holder() -> None:
     linked = np.where(Y[PRIVATE][:, 2] == 1, "open", "strict")
-    with pytest.warns(BiasWarning, match="go together"):
+    with pytest.warns(BiasWarning, match="are associated"):
         classifier(MECHANISMS[2], Weighting({"strict": 8.0, "open": 16.0}), linked)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -96,7 +96,7 @@ def test_chances_are_those_of_the_law(mechanism: Mechanism) -> None:
     by_law = Mechanism.chances(mechanism, counts)
     assert answered == pytest.approx(by_law[0], abs=1e-9)
     assert right == pytest.approx(by_law[1], abs=1e-6)
-    with pytest.raises(ParameterError, match="does not say how likely"):
+    with pytest.raises(ParameterError, match="does not declare the probabilities"):
         BinaryVoting(4.0).chances(counts)
 
 
@@ -205,7 +205,7 @@ def test_what_is_expected_to_be_published_is_the_median_of_publications() -> Non
     assert len(places) == 200
     assert np.all(places.sum(axis=1) == 60), "two classes: the rest stands behind the runner-up"
     plan, _ = plan_publication(GNMax(12.0), 60, 2, 200, 1e-5)
-    way = plan.way(GNMax(12.0), 1e-5)
+    way = plan.log_release(GNMax(12.0), 1e-5)
     drawn = [way.release(places, SeededNoise(seed)).epsilon for seed in range(401)]
     assert row.epsilon_published is not None
     below = np.mean(np.array(drawn) <= row.epsilon_published)
@@ -228,26 +228,26 @@ def test_noises_are_round_and_in_proportion(teachers: int) -> None:
 def test_bad_input() -> None:
     tallies = Tallies(np.array([[5.0, 3.0], [4.0, 4.0]]))
     for truth in (np.array([0]), np.array([0, 2]), np.array([-1, 0]), np.array([0.0, 1.0])):
-        with pytest.raises(DataError, match="one class number for each query"):
+        with pytest.raises(DataError, match="one class number per query"):
             AssumedVotes.public(tallies, truth)
     for counts in ([[5.0, 3.0]], [[5.0, 3.0], [5.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]]):
-        with pytest.raises(DataError, match="two queries or more"):
+        with pytest.raises(DataError, match="at least two queries"):
             AssumedVotes.public(Tallies(np.array(counts)))
     with pytest.raises(ParameterError, match="at least one query"):
         NoiseQuestion(FASHION, 0, BUDGET)
     with pytest.raises(ParameterError, match="does not use threshold"):
         NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"threshold": 3.0})
-    with pytest.raises(ParameterError, match="sigma is what is planned"):
+    with pytest.raises(ParameterError, match="leave sigma out"):
         NoiseQuestion(FASHION, 1, BUDGET, GNMax, {"sigma": 3.0})
     with pytest.raises(ParameterError, match="cannot plan 'lnmax'"):
         NoiseQuestion(FASHION, 1, BUDGET, LNMax)
-    with pytest.raises(ParameterError, match="hardly any"):
+    with pytest.raises(ParameterError, match="almost no query"):
         NoiseQuestion(FASHION, 1, BUDGET, given={"threshold": 1e6, "sigma_threshold": 10.0}).row(
             5.0
         )
     with pytest.raises(ParameterError, match="paper mode"):
         question().advise(Mode.PAPER)
-    with pytest.raises(ParameterError, match="3 teachers"):
+    with pytest.raises(ParameterError, match="at least 3 teachers"):
         AssumedVotes.simulated(2, 10, 0.8, 0.9)
 
 

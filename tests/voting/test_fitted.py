@@ -26,8 +26,8 @@ from ballotine.ledger import Ledger, verify
 from ballotine.noise import SecureNoise, SeededNoise
 from ballotine.privacy.guarantee import Budget, Kind
 from ballotine.voting import BinaryVoting, FittedModels, GNMax
+from ballotine.voting.content_digest import digest
 from ballotine.voting.promise import guarantee_of
-from ballotine.voting.sameness import digest
 from tests.voting.sessions import affordable, open_session, rules_for
 
 X, Y = make_blobs(n_samples=900, centers=[[0, 0], [6, 0], [0, 6]], random_state=1)
@@ -145,7 +145,7 @@ def test_several_labels_and_probabilities() -> None:
         ([1], ["one"], {}, "at least two classes"),
         ([1], ["a", "a"], {}, "each of them once"),
         ([1], NAMES, {"threshold": 1.5}, "between 0 and 1"),
-        ([lambda rows: rows], NAMES, {}, "cannot be told apart"),
+        ([lambda rows: rows], NAMES, {}, "cannot be identified"),
     ],
 )
 def test_what_is_refused(models: Any, classes: Any, more: dict[str, Any], word: str) -> None:

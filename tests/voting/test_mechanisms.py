@@ -161,7 +161,7 @@ class MechanismContract:
 
     def test_twice_the_votes_take_twice_the_noise(self) -> None:
         if not self.listed:
-            with pytest.raises(ParameterError, match="does not say how it scales"):
+            with pytest.raises(ParameterError, match="does not declare how"):
                 self.mechanism.scaled(2.0)
             return
         assert self.mechanism.scaled(1.0) == self.mechanism

@@ -124,7 +124,7 @@ def test_classes_read_from_votes_answer_nothing(tmp_path: Path, ballots: np.ndar
     path = tmp_path / "l.sqlite"
     read = saved(tmp_path, CONFIDENT)
     assert (read.classes, read.classes_from_votes) == (4, True)
-    with pytest.raises(ParameterError, match="state it with --classes"):
+    with pytest.raises(ParameterError, match="give it with --classes"):
         vote(read, strict(CONFIDENT), path, SeededNoise(0))
     assert not path.exists()
     given = saved(tmp_path, CONFIDENT, classes=4)
@@ -331,8 +331,8 @@ class TestGroups:
         [
             ("", "needs the columns"),
             ("name,group\n1,a", "needs the columns"),
-            ("teacher,group\n0,a\n1,b", "2 lines, and 50 teachers"),
-            ("teacher,group,weight\n" + "0,a,1\n" * 25 + "0,a,2\n" * 25, "one weight"),
+            ("teacher,group\n0,a\n1,b", "2 lines, but 50 teachers"),
+            ("teacher,group,weight\n" + "0,a,1\n" * 25 + "0,a,2\n" * 25, "the same weight"),
             ("teacher,group,weight\n" + "0,a,x\n" * 50, "not a number"),
             ("group,copies\na,1.5", "whole number"),
         ],

@@ -1,8 +1,7 @@
 """Audits: a lower bound on ε from repeated real releases on neighbouring inputs.
 
-A claim says that ε is at most something; an audit shows that it is at least something. When the
-second number is above the first, noise or accounting is wrong. The ballots are made up: nothing
-private is read.
+A claim is an upper bound on ε; an audit computes a lower bound. If the lower bound exceeds the
+claim, the noise or the accounting is wrong. The ballots are made up: nothing private is read.
 """
 
 from ballotine.audit.defaults import AuditCase, default_case, default_cases

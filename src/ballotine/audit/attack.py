@@ -1,6 +1,6 @@
-"""How to tell two worlds apart by answers: scores of outcomes, and cells to count them in.
+"""Attacks that distinguish two worlds by answers: scores of outcomes, and cells to count them in.
 
-Everything here looks at the scouts' half of the trials only.
+They are chosen on the scouts' half of the trials only.
 """
 
 from __future__ import annotations
@@ -13,33 +13,33 @@ from ballotine.audit.lower_bounds import coarser, composed_bound
 from ballotine.types import FloatArray, IntArray
 
 LARGEST_SCORE = 40.0
-MOST_CELLS = 6
+MAX_CELLS = 6
 
 
 @dataclass(frozen=True)
 class Attack:
-    """What was learnt from the scouts.
+    """An attack chosen on the scouts.
 
     Attributes:
-        scores: of each outcome; the larger, the more it speaks for the first world.
-        cells: the cell of each outcome; cell 0 speaks most for the first world.
+        scores: the score of each outcome; larger ones are evidence for the first world.
+        cells: the cell of each outcome; cell 0 is the strongest evidence for the first world.
     """
 
     scores: FloatArray
     cells: IntArray
 
     def transcripts(self, outcomes: IntArray) -> FloatArray:
-        """One score per trial: the sum over its answers."""
+        """Return one score per trial: the sum over its answers."""
         total: FloatArray = self.scores[outcomes].sum(axis=1)
         return total
 
     def counts(self, outcomes: IntArray) -> IntArray:
-        """How often each cell was hit by single answers."""
+        """Return the number of single answers in each cell."""
         return np.bincount(self.cells[outcomes].ravel(), minlength=int(self.cells.max()) + 1)
 
 
 def scores_of_laws(laws: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Log-likelihood ratios of known laws; 0 for what neither world allows."""
+    """Return log-likelihood ratios of known laws; 0 for outcomes that are impossible in both."""
     first, second = laws
     never = np.isneginf(first) & np.isneginf(second)
     ratio: FloatArray = np.where(never, 0.0, first) - np.where(never, 0.0, second)
@@ -47,13 +47,13 @@ def scores_of_laws(laws: tuple[FloatArray, FloatArray]) -> FloatArray:
 
 
 def scores_of_counts(first: IntArray, second: IntArray) -> FloatArray:
-    """Log-likelihood ratios as far as counts show them; rare outcomes count for less."""
+    """Return log-likelihood ratios estimated from counts, shrunk for rare outcomes."""
     ratio: FloatArray = np.log(first + 0.5) - np.log(second + 0.5)
     return ratio
 
 
 def distance(first: IntArray, second: IntArray) -> float:
-    """How far apart two counted laws are: the symmetric relative entropy."""
+    """Return the distance of two counted laws: the symmetric relative entropy."""
     shares = first / first.sum() - second / second.sum()
     return float(shares @ scores_of_counts(first, second))
 
@@ -61,11 +61,11 @@ def distance(first: IntArray, second: IntArray) -> float:
 def anticipated(
     laws: tuple[FloatArray, FloatArray], answers: int, times: int, delta: float, error: float
 ) -> float:
-    """What one event of single answers would show, if counts were as these laws expect.
+    """Return the bound that one event of single answers would give at the expected counts.
 
     Args:
         laws: log-probabilities of each outcome in both worlds.
-        answers: how many are counted in each world.
+        answers: the number of answers counted in each world.
         times: how many are released together.
         delta: δ.
         error: the allowed error of the bound.
@@ -83,12 +83,12 @@ def anticipated(
 def make_attack(
     scores: FloatArray, first: IntArray, second: IntArray, times: int, delta: float, error: float
 ) -> Attack:
-    """Choose the cells that would have shown most on the scouts.
+    """Choose the cells that give the largest bound on the scouts.
 
     Args:
-        scores: of each outcome.
+        scores: the score of each outcome.
         first: how often the scouts saw each outcome in the first world.
-        second: and in the second.
+        second: the same in the second world.
         times: how many answers are released together.
         delta: δ.
         error: the allowed error of the composed bound.
@@ -104,13 +104,13 @@ def make_attack(
 
 
 def _groupings(scores: FloatArray, masses: FloatArray) -> list[IntArray]:
-    """Cells of neighbouring scores, from two to a few: merged where least is lost (Ward)."""
+    """Return groupings of neighbouring scores into a few cells, merged by Ward's criterion."""
     order = np.argsort(-scores, kind="stable")
     centres, weights = scores[order].copy(), masses[order].copy()
     ends = np.arange(1, order.size + 1)
     found = []
     while centres.size > 1:
-        if centres.size <= MOST_CELLS:
+        if centres.size <= MAX_CELLS:
             cells = np.empty(order.size, dtype=np.int64)
             cells[order] = np.searchsorted(ends, np.arange(order.size), side="right")
             found.append(cells)

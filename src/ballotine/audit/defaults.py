@@ -1,4 +1,4 @@
-"""What is audited when nothing is asked for: every mechanism, small enough to be sharp."""
+"""The default audits: every mechanism, with small parameters that make the bound sharp."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ballotine.voting.mechanism import AuditDefault
 
 @dataclass(frozen=True)
 class AuditCase:
-    """What to audit: a mechanism, and how it is used.
+    """A mechanism to audit, and its setting.
 
     Attributes:
-        mechanism: with its parameters.
-        teachers: how many vote.
-        classes: how many classes they choose from, or labels they name.
-        queries: how many are answered together.
+        mechanism: the mechanism with its parameters.
+        teachers: the number of teachers.
+        classes: the number of classes, or labels.
+        queries: how many queries are answered together.
     """
 
     mechanism: Mechanism
@@ -29,7 +29,7 @@ class AuditCase:
 
 
 def default_cases() -> list[AuditCase]:
-    """One case for each mechanism that says what it is audited with."""
+    """Return one case for each mechanism that declares a default audit."""
     kinds = MECHANISMS.usable()
     return [default_case(name) for name, kind in kinds.items() if kind.audit is not None]
 
@@ -42,7 +42,7 @@ def default_case(
     classes: int | None = None,
     queries: int | None = None,
 ) -> AuditCase:
-    """A mechanism with its default; what is given takes the default's place."""
+    """Return the default case of a mechanism; given values replace the defaults."""
     default = MECHANISMS.require(name).audit or AuditDefault()
     given = {key: value for key, value in parameters.items() if value is not None}
     return AuditCase(

@@ -1,21 +1,21 @@
-"""Empirical lower bounds on ε: what repeated releases show, whatever anybody claims.
+"""Empirical lower bounds on ε from repeated releases, independent of any claim.
 
 A release is run many times in two worlds, on an input and on a neighbouring one. If it is
-(ε, δ)-private then P(S) ≤ e^ε Q(S) + δ for every event S of its output, P and Q being its laws in
-the two worlds. So
+(ε, δ)-private then P(S) ≤ e^ε Q(S) + δ for every event S of its output, where P and Q are its laws
+in the two worlds. So
 
     ε ≥ ln((P(S) − δ) / Q(S)),
 
 and with Clopper–Pearson limits in place of P(S) and Q(S) this holds with the stated confidence,
-provided that S was not chosen on the trials that are counted. Everything here therefore takes two
-sets of trials: the *scouts* choose, the others are counted.
+provided that S was not chosen on the trials that are counted. Trials are therefore split: the
+*scouts* choose S, and the others are counted.
 
-Two bounds are made of it:
+There are two bounds:
 
-* `threshold_bound`: one event of the whole output, "the score reaches t". It assumes nothing but
+* `threshold_bound`: one event of the whole output, "the score reaches t". It assumes only
   independent trials; n of them show at most about ε = ln(n/5) with 99 % confidence.
-* `composed_bound`: for outputs of many independent, equally distributed parts (the answers to many
-  copies of a query). One part is counted, and what many of them amount to is computed. Let (b, a)
+* `composed_bound`: for outputs of many independent, identically distributed parts (the answers to
+  many copies of a query). Single parts are counted, and their composition is computed. Let (b, a)
   be the limits a ≤ P(S), Q(S) ≤ b for some nested events S. The points (Q(S), P(S)) lie on or below
   the curve of the best tests of P against Q, which is concave, from (0, 0) to (1, 1). Hence that
   curve lies above the concave hull of the points (b, a): the pair of laws whose best tests form the
@@ -35,7 +35,7 @@ from ballotine.errors import DataError, ParameterError
 from ballotine.privacy._validate import as_delta, as_real
 from ballotine.types import FloatArray, IntArray
 
-MOST_THRESHOLDS = 256
+MAX_THRESHOLDS = 256
 _GRID = 1 << 17
 
 Scores = tuple[FloatArray, FloatArray]
@@ -44,10 +44,10 @@ Scores = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True)
 class EventBound:
-    """What one event shows.
+    """The bound from one event.
 
     Attributes:
-        epsilon: the lower bound; 0 when the event shows nothing.
+        epsilon: the lower bound; 0 if the event shows nothing.
         event: the event, in words.
     """
 
@@ -57,11 +57,11 @@ class EventBound:
 
 @dataclass(frozen=True)
 class TwoLaws:
-    """Two laws on the same few outcomes; one of them is at work.
+    """Two laws on the same few outcomes.
 
     Attributes:
         first: probabilities in the first world, shape (outcomes,).
-        second: the same in the second.
+        second: probabilities in the second world, shape (outcomes,).
     """
 
     first: FloatArray
@@ -69,21 +69,21 @@ class TwoLaws:
 
 
 def lower_limit(hits: npt.ArrayLike, trials: int, error: float) -> FloatArray:
-    """Return Clopper and Pearson's lower limit for a probability, too high with chance ≤ `error`.
+    """Return the Clopper–Pearson lower limit; it is too high with probability ≤ `error`.
 
     Args:
         hits: how often the event happened; any shape.
-        trials: in so many independent trials.
+        trials: the number of independent trials.
         error: in (0, 1).
     """
     seen = _as_hits(hits, trials)
-    # Without hits the beta law does not exist, and the limit is 0.
+    # Without hits the beta distribution is undefined, and the limit is 0.
     limit = beta.ppf(_as_error(error), np.maximum(seen, 0.5), trials - seen + 1.0)
     return np.where(seen == 0, 0.0, limit)
 
 
 def upper_limit(hits: npt.ArrayLike, trials: int, error: float) -> FloatArray:
-    """Return their upper limit, too low with chance ≤ `error`; see `lower_limit`."""
+    """Return the upper limit; it is too low with probability ≤ `error`; see `lower_limit`."""
     seen = _as_hits(hits, trials)
     limit = beta.isf(_as_error(error), seen + 1.0, np.maximum(trials - seen, 0.5))
     return np.where(seen == trials, 1.0, limit)
@@ -96,10 +96,10 @@ def event_bound(
 
     Args:
         hits: how often S happened in the world of P; any shape.
-        other_hits: and in that of Q.
-        trials: in each world.
+        other_hits: how often it happened in the world of Q.
+        trials: the number of trials in each world.
         delta: δ.
-        error: the chance that the bound is above the true ε.
+        error: the probability that the bound is above the true ε.
 
     Returns:
         Lower bounds on ε, at least 0, of the shape of the hits.
@@ -112,16 +112,16 @@ def event_bound(
 
 
 def threshold_bound(scouts: Scores, counted: Scores, delta: float, error: float) -> EventBound:
-    """Return what the best threshold on a score shows: chosen by the scouts, then counted.
+    """Return the bound from the best threshold on a score, chosen on the scouts.
 
-    Either end of the scores and either direction (first world against second, or the reverse) is
+    Both ends of the scores and both directions (first world against second, and the reverse) are
     tried on the scouts.
 
     Args:
         scouts: scores of the trials that choose the event, in both worlds.
-        counted: scores of the trials that count.
+        counted: scores of the trials that are counted.
         delta: δ.
-        error: the chance that the bound is above the true ε.
+        error: the probability that the bound is above the true ε.
     """
     scouting, counting = _as_scores(scouts), _as_scores(counted)
     best = (-1.0, 0, 1.0, 0.0)
@@ -138,13 +138,13 @@ def threshold_bound(scouts: Scores, counted: Scores, delta: float, error: float)
 
 
 def coarser(hits: IntArray, other_hits: IntArray, error: float) -> TwoLaws:
-    """Return a pair of laws that tells the worlds apart no better than the counted one does.
+    """Return a pair of laws that is a coarser experiment than the counted one.
 
     Args:
-        hits: how often each cell was hit in the first world; cells in the order of what speaks for
-            that world, most telling first, fixed without looking at these counts.
+        hits: how often each cell was hit in the first world. Cells are ordered by how strong
+            evidence for that world they are, strongest first, without looking at these counts.
         other_hits: the same in the second world.
-        error: the chance that the pair is not coarser than the true one.
+        error: the probability that the pair is not coarser than the true one.
     """
     first, second = np.asarray(hits), np.asarray(other_hits)
     if first.ndim != 1 or first.shape != second.shape or first.size == 0:
@@ -161,18 +161,18 @@ def coarser(hits: IntArray, other_hits: IntArray, error: float) -> TwoLaws:
 
 
 def composed_bound(experiment: TwoLaws, times: int, delta: float) -> float:
-    """Return the ε at δ of so many independent repetitions of an experiment, from below.
+    """Return a lower bound on the ε at δ of independent repetitions of an experiment.
 
     Losses are rounded down to a grid, so the result is at most the true ε; with two outcomes it is
     the true ε up to floating-point rounding.
 
     Args:
         experiment: the two laws.
-        times: how many repetitions are released together.
+        times: the number of repetitions that are released together.
         delta: δ.
     """
     if times < 1:
-        raise ParameterError(f"an experiment is repeated at least once, got {times}")
+        raise ParameterError(f"an experiment must be run at least once, got {times}")
     share = as_delta(delta)
     first, second = experiment.first, experiment.second
     return max(_one_way(first, second, times, share), _one_way(second, first, times, share))
@@ -182,11 +182,11 @@ def _one_way(p: FloatArray, q: FloatArray, times: int, delta: float) -> float:
     """Return the largest ln((P(S) − δ)/Q(S)) over the events "the loss reaches l"."""
     some = p > 0.0
     if np.any(q[some] <= 0.0):
-        raise DataError("an outcome that only one world allows has no finite loss")
+        raise DataError("an outcome that is possible in only one world has no finite loss")
     losses = np.log(p[some]) - np.log(q[some])
     total, log_masses = _repeated(losses, p[some], times)
     useful = (total > 0.0) & np.isfinite(log_masses)
-    # From the largest loss downwards: these are the most telling events, one within the next.
+    # Nested events from the largest loss downwards are the strongest.
     total, log_masses = total[useful][::-1], log_masses[useful][::-1]
     reached = np.cumsum(np.exp(log_masses)) - delta
     log_other = np.logaddexp.accumulate(log_masses - total)
@@ -197,12 +197,12 @@ def _one_way(p: FloatArray, q: FloatArray, times: int, delta: float) -> float:
 
 
 def _repeated(losses: FloatArray, masses: FloatArray, times: int) -> tuple[FloatArray, FloatArray]:
-    """Return the losses of a sum of independent ones, rounded down, and log-probabilities."""
+    """Return the values of a sum of independent losses, rounded down, and log-probabilities."""
     lowest = float(losses.min())
     width = float(losses.max()) - lowest
     if width == 0.0:
         return np.array([times * lowest]), np.zeros(1)
-    # Two losses lie on a grid of their own; more of them need a fine one.
+    # Two losses form their own grid; more of them need a fine one.
     steps = 1 if np.unique(losses).size == 2 else max(1, _GRID // times)
     places = np.floor((losses - lowest) / width * steps).astype(np.int64)
     law = np.ones(1)
@@ -243,13 +243,13 @@ def _above(
 
 
 def _cuts(scores: FloatArray) -> FloatArray:
-    """Return the distinct scores, or as many of them, evenly spread among the trials' ranks."""
+    """Return the distinct scores, or at most MAX_THRESHOLDS of them, spread over the ranks."""
     values = np.unique(scores)
-    if values.size <= MOST_THRESHOLDS:
+    if values.size <= MAX_THRESHOLDS:
         return values
-    # The telling events are rare: half of the thresholds go to the upper tail.
+    # The strongest events are rare: half of the thresholds are in the upper tail.
     ranks = np.sort(scores)
-    half = MOST_THRESHOLDS // 2
+    half = MAX_THRESHOLDS // 2
     even = np.linspace(0, ranks.size - 1, half)
     tail = ranks.size - np.geomspace(1, ranks.size, half)
     return np.unique(ranks[np.concatenate((even, tail)).astype(np.int64)])

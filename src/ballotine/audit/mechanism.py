@@ -1,4 +1,4 @@
-"""Auditing a mechanism: many transcripts on two neighbouring tables of ballots."""
+"""Audit a mechanism: compare many transcripts on two neighbouring sets of ballots."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ TRIALS = 20_000
 QUERIES = 20
 DELTA = 1e-5
 CONFIDENCE = 0.99
-LEAST_TRIALS = 20
+MIN_TRIALS = 20
 ANSWERS_PER_CANDIDATE = 2_000
-# Low orders favour what is easily seen; the claim's own order, what is charged for.
+# Low orders favour pairs that are easy to distinguish; the claim's own order, the worst case.
 EASY_ORDERS = (1.05, 2.0)
 
 Worlds = tuple[IntArray, IntArray]
@@ -50,28 +50,29 @@ def audit_mechanism(
     noise: NoiseSource | None = None,
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Hold what a mechanism claims against what its releases show.
+    """Compare the ε that a mechanism claims with a lower bound from its releases.
 
-    One trial answers `queries` copies of one query on the same ballots. What is claimed is the
-    data-independent ε of that many queries; what is shown is a lower bound, from two sides: an
-    event of whole transcripts, and single answers composed. Each may err with half of
-    1 − confidence. Composing supposes that answers are drawn independently, which is what the
-    mechanism's cost supposes too.
+    One trial answers `queries` copies of one query on the same ballots. The claim is the
+    data-independent ε of that many queries. The lower bound is the larger of two: from an event of
+    whole transcripts, and from the composition of single answers. Each may err with probability
+    (1 − confidence)/2. Composition assumes that answers are drawn independently, as the
+    mechanism's cost does.
 
     Args:
-        mechanism: what to audit; it is run as it is.
-        teachers: how many vote.
-        classes: how many classes they choose from, or labels they name.
-        queries: how many one trial answers.
+        mechanism: the mechanism to audit; it is run unchanged.
+        teachers: the number of teachers.
+        classes: the number of classes, or labels.
+        queries: the number of queries that one trial answers.
         delta: δ.
-        trials: how many, in either world; half of them choose the attack, the others count.
-        confidence: that the bound is not above the true ε.
-        noise: where noise comes from; secure unless told.
-        progress: is told of every trial.
+        trials: the number of trials in each world; half of them choose the attack, the others are
+            counted.
+        confidence: the probability that the bound is not above the true ε.
+        noise: the source of noise; secure by default.
+        progress: reports the trials that are done.
     """
     check_trials(trials, confidence)
     if queries < 1:
-        raise ParameterError(f"a trial answers at least one query, got {queries}")
+        raise ParameterError(f"a trial must answer at least one query, got {queries}")
     claimed, order = claimed_epsilon(mechanism, classes, queries, delta)
     runner = Trials(mechanism, classes, noise or SecureNoise())
     error = (1.0 - confidence) / 2.0
@@ -107,7 +108,7 @@ def audit_mechanism(
 def claimed_epsilon(
     mechanism: Mechanism, classes: int, queries: int, delta: float
 ) -> tuple[float, float]:
-    """The data-independent ε of so many queries, and the order that proves it."""
+    """Return the data-independent ε of this many queries, and the order that proves it."""
     events = mechanism.events(classes)
 
     def cost(orders: FloatArray) -> FloatArray:
@@ -118,19 +119,19 @@ def claimed_epsilon(
 
 
 def described(mechanism: Mechanism) -> str:
-    """Name and parameters in one line."""
-    told = ", ".join(
+    """Return the name and parameters in one line."""
+    parameters = ", ".join(
         f"{field.name}={value:g}" if isinstance(value, float) else f"{field.name}={value}"
         for field in fields(mechanism)
         if (value := getattr(mechanism, field.name)) is not None
     )
-    return f"{mechanism.name}({told})"
+    return f"{mechanism.name}({parameters})"
 
 
 def check_trials(trials: int, confidence: float) -> None:
-    """Refuse audits that cannot show anything."""
-    if trials < LEAST_TRIALS:
-        raise ParameterError(f"an audit needs at least {LEAST_TRIALS} trials, got {trials}")
+    """Refuse too few trials, and an impossible confidence."""
+    if trials < MIN_TRIALS:
+        raise ParameterError(f"an audit needs at least {MIN_TRIALS} trials, got {trials}")
     if not 0.0 < confidence < 1.0:
         raise ParameterError(f"the confidence must lie strictly between 0 and 1, got {confidence}")
 
@@ -138,7 +139,7 @@ def check_trials(trials: int, confidence: float) -> None:
 def _run(
     runner: Trials, pair: Pair, trials: int, queries: int, progress: Progress
 ) -> tuple[Worlds, Worlds]:
-    """Every trial in both worlds: first the scouts', then those that count."""
+    """Run every trial in both worlds; return the scouts, and the trials that are counted."""
     half = trials // 2
     with progress.stage(runner.mechanism.name, 2 * trials) as advance:
         before, after = (
@@ -155,7 +156,7 @@ def _attack(runner: Trials, pair: Pair, scouts: Worlds, delta: float, error: flo
 
 
 def _scouted(runner: Trials, teachers: int) -> Pair:
-    """The candidate whose answers differ most in a few trials that count for nothing else."""
+    """Return the candidate whose answers differ most in a few separate trials."""
     best, found = -1.0, None
     for number, pair in enumerate(candidates(runner.mechanism, teachers, runner.classes)):
         seen = [

@@ -1,11 +1,11 @@
-"""Which neighbouring ballots to compare: the pair whose answers differ most.
+"""Find the neighbouring ballots whose answers differ most.
 
-One record belongs to one teacher, so one row of ballots differs. Whichever pair is chosen, the
-bound is valid; a better pair makes it larger.
+One record belongs to one teacher, so one teacher's ballot differs. The bound is valid for any
+pair; a better pair makes it larger.
 
-Where a mechanism declares the law of its answers, that chooses the pair, and says which answers
-speak for which neighbour. It does not enter the bound itself: a law that is wrong, because the
-mechanism does not do what it says, makes an audit weaker at worst.
+If a mechanism declares the law of its answers, the law is used to choose the pair and to score
+answers. It is not used in the bound itself: if the law is wrong, because the mechanism does not
+do what it claims, the audit is weaker at worst.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ballotine.oracle.neighbours import Tally, format_tally
 from ballotine.types import FloatArray, IntArray
 from ballotine.voting import Mechanism
 
-MOST_TALLIES = 400
-MOST_CANDIDATES = 60
+MAX_TALLIES = 400
+MAX_CANDIDATES = 60
 SHORT_LIST = 6
 
 Laws = tuple[FloatArray, FloatArray]
@@ -39,8 +39,8 @@ class Pair:
     Attributes:
         before: shape (teachers,) with class numbers, or (teachers, labels) with 0 and 1.
         after: the same with one teacher's ballot changed.
-        name: the pair, as people write it.
-        laws: log-laws of the answer in both worlds, where they are known.
+        name: the pair, as text.
+        laws: log-probabilities of the answers in both worlds, if they are known.
     """
 
     before: IntArray
@@ -52,17 +52,17 @@ class Pair:
 def worst_pair(
     mechanism: Mechanism, teachers: int, classes: int, orders: Sequence[float], rate: Rate
 ) -> Pair | None:
-    """The most telling pair of neighbouring tallies; None where no law is known.
+    """Return the pair of neighbouring tallies with the best rating; None if no law is known.
 
     Args:
-        mechanism: what answers.
-        teachers: how many vote.
-        classes: how many classes there are.
-        orders: pairs with a large Rényi divergence at one of these are rated.
-        rate: how much the answers to a pair will show.
+        mechanism: the mechanism that answers.
+        teachers: the number of teachers.
+        classes: the number of classes.
+        orders: pairs with a large Rényi divergence at one of these orders are rated.
+        rate: returns the bound to expect from a pair's laws.
     """
     _check(teachers, classes)
-    if mechanism.multilabel or mechanism.log_law((1.0, 0.0)) is None:
+    if mechanism.task.several or mechanism.log_law((1.0, 0.0)) is None:
         return None
     moves = list(_moves(teachers, classes))
     laws = [np.array([mechanism.log_law(tally) for tally in move]) for move in moves]
@@ -78,24 +78,27 @@ def worst_pair(
 
 
 def candidates(mechanism: Mechanism, teachers: int, classes: int) -> list[Pair]:
-    """Pairs to be tried where no law is known, the more promising ones."""
+    """Return pairs to try if no law is known."""
     _check(teachers, classes)
-    if mechanism.multilabel:
+    if mechanism.task.several:
         found = list(_label_pairs(teachers, classes))
     else:
         found = [
             Pair(_ballots(before), _ballots(after), _compared((before, after)))
             for before, after in _moves(teachers, classes)
         ]
-    # Spread over all of them, so that none of the kinds is left out.
-    places = np.unique(np.linspace(0, len(found) - 1, MOST_CANDIDATES).astype(np.int64))
+    # Spread over all pairs, so that no kind is left out.
+    places = np.unique(np.linspace(0, len(found) - 1, MAX_CANDIDATES).astype(np.int64))
     return [found[place] for place in places]
 
 
 def _moves(teachers: int, classes: int) -> Iterator[tuple[Tally, Tally]]:
-    """Every tally, classes being alike, with every move of one vote; for many, two leaders."""
-    tallies = list(itertools.islice(_partitions(teachers, classes, teachers), MOST_TALLIES + 1))
-    if len(tallies) > MOST_TALLIES:
+    """Yield every tally, up to the order of classes, with every move of one vote.
+
+    If there are too many tallies, only those in which two classes have all votes.
+    """
+    tallies = list(itertools.islice(_partitions(teachers, classes, teachers), MAX_TALLIES + 1))
+    if len(tallies) > MAX_TALLIES:
         rest = (0,) * (classes - 2)
         tallies = [(top, teachers - top, *rest) for top in range((teachers + 1) // 2, teachers + 1)]
     for tally in tallies:
@@ -112,7 +115,7 @@ def _moves(teachers: int, classes: int) -> Iterator[tuple[Tally, Tally]]:
 
 
 def _partitions(votes: int, classes: int, most: int) -> Iterator[tuple[int, ...]]:
-    """Ways to share votes among classes, largest first."""
+    """Yield the ways to divide votes among classes, largest first."""
     if classes == 1:
         if votes <= most:
             yield (votes,)
@@ -123,7 +126,7 @@ def _partitions(votes: int, classes: int, most: int) -> Iterator[tuple[int, ...]
 
 
 def _label_pairs(teachers: int, labels: int) -> Iterator[Pair]:
-    """One teacher names other labels; the others name all labels, or none."""
+    """Yield pairs in which one teacher's labels change; the others name all labels, or none."""
     sizes = [
         (old, new)
         for old, new in itertools.product(range(labels + 1), repeat=2)

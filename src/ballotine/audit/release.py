@@ -1,4 +1,4 @@
-"""Auditing anything at all: a whole pipeline with and without a canary."""
+"""Audit any release, such as a whole pipeline, with and without a canary."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ballotine.audit.result import AuditResult
 from ballotine.progress import Progress, Silent
 
 Release = Callable[[bool], float]
-"""Runs everything once, with the canary (True) or without it, and scores what came out."""
+"""Runs the release once, with the canary (True) or without it, and returns a score."""
 
 
 def audit_release(
@@ -26,22 +26,22 @@ def audit_release(
     pair: str = "with a canary against without",
     progress: Progress | None = None,
 ) -> AuditResult:
-    """Lower-bound ε of a whole release by a threshold on a score.
+    """Return a lower bound on the ε of a whole release by a threshold on a score.
 
-    The score is any number computed from what is released, and from nothing else: a vote on the
-    canary, the student's confidence in its label, a loss. The threshold is chosen on half of the
-    trials; the other half counts. With n trials no bound above about ln(n/10) can be shown.
+    The score is any number computed only from what is released: a vote on the canary, the
+    student's confidence in its label, a loss. The threshold is chosen on half of the trials; the
+    other half is counted. With n trials no bound above about ln(n/10) can be shown.
 
     Args:
         release: runs the release once on the data with the canary record (True), or with another
             record in its place (False), with fresh randomness, and returns the score.
-        trials: how many, in either world.
-        claimed: the ε that is claimed at δ; None when nothing is.
+        trials: the number of trials in each world.
+        claimed: the ε that is claimed at δ; None if nothing is claimed.
         delta: δ.
-        confidence: that the bound is not above the true ε.
-        subject: what to call the release.
-        pair: what to call the two worlds.
-        progress: is told of every trial.
+        confidence: the probability that the bound is not above the true ε.
+        subject: the name of the release.
+        pair: the name of the two worlds.
+        progress: reports the trials that are done.
     """
     check_trials(trials, confidence)
     with_canary, without = np.empty(trials), np.empty(trials)

@@ -1,7 +1,8 @@
-"""Running a mechanism on the same ballots, over and over."""
+"""Run a mechanism on the same ballots many times."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,15 +14,15 @@ from ballotine.types import ABSTAIN, IntArray
 from ballotine.voting import Mechanism
 
 ROWS_AT_ONCE = 1 << 15
-MOST_OUTCOMES = 3**7
+MAX_OUTCOMES = 3**7
 
 
 @dataclass(frozen=True)
 class Trials:
-    """A mechanism, the number of classes or labels, and the noise it draws.
+    """A mechanism, the number of classes or labels, and the noise source.
 
-    Outcomes are numbers: 0 for abstaining and c + 1 for class c; with labels, the digits
-    0 (abstains), 1 (absent) and 2 (present) of one number in base 3.
+    An outcome is a number: 0 for abstaining and c + 1 for class c; with labels, a number in base 3
+    with the digits 0 (abstains), 1 (absent) and 2 (present).
     """
 
     mechanism: Mechanism
@@ -29,13 +30,23 @@ class Trials:
     noise: NoiseSource
 
     def __post_init__(self) -> None:
-        if self.outcomes > MOST_OUTCOMES:
+        if self.outcomes > MAX_OUTCOMES:
             raise ParameterError("an audit counts every outcome: use fewer labels or classes")
 
     @property
     def outcomes(self) -> int:
-        """How many different answers there are."""
-        return int(3**self.classes) if self.mechanism.multilabel else self.classes + 1
+        """The number of different answers."""
+        return int(self._choices**self._digits)
+
+    @property
+    def _choices(self) -> int:
+        """The number of values of one digit: abstain, or a class; or abstain, absent, present."""
+        return 3 if self.mechanism.task.several else self.classes + 1
+
+    @property
+    def _digits(self) -> int:
+        """The number of digits: one per label, or one for the class."""
+        return math.prod(self.mechanism.task.tail(self.classes))
 
     def run(
         self,
@@ -45,14 +56,14 @@ class Trials:
         label: str,
         advance: Advance = lambda _: None,
     ) -> IntArray:
-        """The outcomes of so many trials that answer so many queries each.
+        """Return the outcomes of trials.
 
         Args:
-            ballots: of one query; all queries are alike.
-            trials: how many to run.
-            queries: how many each of them answers.
-            label: what sets the noise of these trials apart from that of all others.
-            advance: is told how many more trials are done.
+            ballots: the ballots on one query; all queries are copies of it.
+            trials: the number of trials.
+            queries: the number of queries that each trial answers.
+            label: distinguishes the noise of these trials from that of all others.
+            advance: called with the number of trials that are done.
 
         Returns:
             Shape (trials, queries).
@@ -72,8 +83,7 @@ class Trials:
         return found
 
     def _outcomes(self, answers: IntArray) -> IntArray:
-        largest = 1 if self.mechanism.multilabel else self.classes - 1
-        if np.any(answers < ABSTAIN) or np.any(answers > largest):
-            raise DataError("the mechanism gave an answer that it does not have")
-        digits: IntArray = answers - ABSTAIN
-        return digits @ 3 ** np.arange(self.classes) if self.mechanism.multilabel else digits
+        digits: IntArray = (answers - ABSTAIN).reshape(len(answers), self._digits)
+        if np.any(digits < 0) or np.any(digits >= self._choices):
+            raise DataError("the mechanism gave an answer that is not a class or label")
+        return digits @ self._choices ** np.arange(self._digits)

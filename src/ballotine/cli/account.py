@@ -1,4 +1,4 @@
-"""``ballotine account``: what answering saved votes costs, by each analysis."""
+"""``ballotine account``: the cost of answering saved votes, by each analysis."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ import typer
 
 from ballotine.cli import options
 from ballotine.cli.console import console, warn
-from ballotine.cli.votes import Typed
+from ballotine.cli.votes import VoteOptions
 
 if TYPE_CHECKING:
     from ballotine.voting.account import Accounted
 
-HELP = """Account for saved ballots or tallies: the data holder's own tool.
+HELP = """Account for saved ballots or tallies: a tool for the data holder.
 
 Reads .npy, .npz or Parquet of shape (queries, teachers) with class numbers, (queries,
 teachers, labels) with 0/1 or, with `--tallies`, (queries, classes) with counts. Nothing is
 released and nothing is spent; with `--bounds published` or `exact` the ε depends on private
-votes and must not be shown around.
+votes and must not be shared.
 
-Records with budgets of their own: `--weights groups.csv --group-budgets 1,2,3`.
+For individual budgets: `--weights groups.csv --group-budgets 1,2,3`.
 
 Example: `ballotine account VOTES.npy -m confident-gnmax --sigma 40 --threshold 200
 --sigma-threshold 150 --delta 1e-5 --bounds exact --curve curve.csv`
 """
-PRIVATE = "this ε depends on the private votes: it may be published only after sanitising it"
+PRIVATE = "this ε depends on the private votes and may be published only after it is sanitised"
 ANSWERED = "\0answered"
 """The key of the counts among the groups' curves: no group has this name."""
 PUBLIC_ORDER = "the queries and their order were fixed before any answer was seen"
 
 
-@options.with_fields_of(Typed)
+@options.with_fields_of(VoteOptions)
 def account(
-    typed: Typed,
+    votes: VoteOptions,
     bounds: options.Bounds = "exact",
     conversion: options.Conversion = "improved",
     curve: Annotated[
@@ -46,22 +46,22 @@ def account(
     from ballotine.noise import source
     from ballotine.voting.account import Accountant
 
-    rule = typed.rule()
-    saved = typed.saved(rule)
-    plan = typed.plan(rule, saved)
-    accountant = Accountant(plan, bounds, source(typed.seed))  # type: ignore[arg-type]
+    mechanism = votes.make_mechanism()
+    saved = votes.open(mechanism)
+    plan = votes.plan(mechanism, saved)
+    accountant = Accountant(plan, bounds, source(votes.seed))  # type: ignore[arg-type]
     points: list[dict[str, Any]] = []
     for chunk in saved.chunks():
         readings, answered = accountant.add(
             chunk,
             saved.classes,
-            typed.delta,
+            votes.delta,
             conversion,  # type: ignore[arg-type]
         )
         if curve is not None:
             opened = {n: r.unlock(reason="the holder's curve") for n, r in readings.items()}
             points.append({ANSWERED: answered, **opened})
-    result = accountant.result(typed.delta, conversion)  # type: ignore[arg-type]
+    result = accountant.result(votes.delta, conversion)  # type: ignore[arg-type]
     if curve is not None:
         _write_curve(curve, points)
     assumptions = [PUBLIC_ORDER] if bounds != "tight" else []
@@ -70,7 +70,7 @@ def account(
 
         assumptions.append(FROM_VOTES)
     facts = _facts(result, conversion, assumptions)
-    if typed.as_json:
+    if votes.as_json:
         typer.echo(json.dumps(facts, indent=2))
     else:
         _show(facts)
@@ -125,7 +125,7 @@ def _show(facts: dict[str, Any]) -> None:
 
 
 def _write_curve(path: Path, points: list[dict[str, Any]]) -> None:
-    """One line per query; a column per group, or just ε."""
+    """Write a CSV with one line per query and one column per group, or just ε; and a plot."""
     import numpy as np
     import plotly.graph_objects as go
 

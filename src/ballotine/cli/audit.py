@@ -1,4 +1,4 @@
-"""``ballotine audit``: claims against what repeated releases show."""
+"""``ballotine audit``: compare claims with lower bounds from repeated releases."""
 
 from __future__ import annotations
 
@@ -16,51 +16,52 @@ from ballotine.errors import ParameterError
 if TYPE_CHECKING:
     from ballotine.audit import AuditCase, AuditResult
 
-HELP = """Audit mechanisms: run them again and again, and see how much they give away.
+HELP = """Audit mechanisms: run them many times and measure how much they reveal.
 
-A claim says that ε is at most something. An audit shows that it is at least something: the
-mechanism answers the same queries many times, on made-up ballots that differ in one teacher's
-vote, and what sets the two sets of answers apart is counted. The counts give a lower bound on ε
-that is right with the stated confidence. If it is above the claim, then noise or accounting is
-wrong, and the command ends with code 1. If it is below, nothing is proven, but a wrong constant
-would have been seen as far as the bound comes close to the claim.
+A claim is an upper bound on ε. An audit computes a lower bound: the mechanism answers the same
+queries many times on two sets of made-up ballots that differ in one teacher's vote, and the
+audit counts how the answers differ. The counts give a lower bound on ε that is correct with the
+stated confidence. If it exceeds the claim, the noise or the accounting is wrong, and the command
+exits with code 1. Otherwise nothing is proven, but the closer the bound is to the claim, the
+smaller the errors that would have been found.
 
-Without options every mechanism is audited with small parameters that make the bound sharp.
-Options that are not given are taken from there. Nothing private is read, nothing is spent.
+By default every mechanism is audited with small parameters that make the bound sharp; they are
+also the defaults of the options. Nothing private is read, and nothing is spent.
 
 Example: `ballotine audit --mechanism gnmax --sigma 2 --teachers 4 --queries 20 --delta 1e-5`
 """
-OWN_OPTIONS = "--mechanism must be given with parameters, --teachers, --classes or --queries"
+OWN_OPTIONS = "parameters, --teachers, --classes and --queries need --mechanism"
 
 
 def audit(
     ctx: typer.Context,
     mechanism: Annotated[
         str | None,
-        typer.Option("--mechanism", "-m", help="Which one; all of them when absent."),
+        typer.Option("--mechanism", "-m", help="Mechanism to audit; all by default."),
     ] = None,
     teachers: Annotated[
         int | None,
-        typer.Option(min=1, max=10_000, help="How many teachers vote; few are sharpest."),
+        typer.Option(min=1, max=10_000, help="Number of teachers; few make the bound sharp."),
     ] = None,
     classes: Annotated[
-        int | None, typer.Option(min=2, max=10_000, help="How many classes, or labels, there are.")
+        int | None, typer.Option(min=2, max=10_000, help="Number of classes, or labels.")
     ] = None,
     queries: Annotated[
-        int | None, typer.Option(min=1, max=100_000, help="How many queries one trial answers.")
+        int | None,
+        typer.Option(min=1, max=100_000, help="Number of queries that one trial answers."),
     ] = None,
     delta: Delta = 1e-5,
     trials: Annotated[
         int,
-        typer.Option(min=20, max=10**8, help="How often, on either side; half of them count."),
+        typer.Option(min=20, max=10**8, help="Number of trials on each side; half are counted."),
     ] = 20_000,
     confidence: Annotated[
-        float, typer.Option(help="That the bound is not above the true ε.")
+        float, typer.Option(help="Probability that the bound is not above the true ε.")
     ] = 0.99,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
-    """Audit and print what was found."""
+    """Audit mechanisms and print the results."""
     from ballotine.audit import audit_mechanism, require
     from ballotine.noise import source
 
@@ -145,7 +146,7 @@ def _details(case: AuditCase, found: AuditResult) -> None:
     facts = Table.grid(padding=(0, 2))
     facts.add_column(style="bold")
     facts.add_column()
-    kind = "labels" if case.mechanism.multilabel else "classes"
+    kind = "labels" if case.mechanism.task.several else "classes"
     rows = {
         "mechanism": f"{found.subject}, {case.teachers} teachers, {case.classes} {kind}",
         "trials": f"{found.trials:,} on either side, {found.queries} queries each",
@@ -162,12 +163,12 @@ def _details(case: AuditCase, found: AuditResult) -> None:
 
 
 def shown_confidence(found: AuditResult) -> str:
-    """The confidence in words."""
+    """Return the confidence in words."""
     return f"{100 * found.confidence:.10g} % confidence"
 
 
 def shown_ratio(found: AuditResult) -> str:
-    """The ratio, never rounded up to 1."""
+    """Return the ratio as text, never rounded up to 1."""
     ratio = found.ratio
     if ratio is None:
         return "none"

@@ -1,7 +1,7 @@
-"""Options that the registered mechanisms declare, put into a command when it is asked for.
+"""Options for the parameters that registered mechanisms declare.
 
-Importing mechanisms takes a while, so ``ballotine --help`` does without them: the options exist
-once a command parses its arguments or explains itself.
+Importing mechanisms takes a while, so ``ballotine --help`` does without them: the options are
+added when a command parses its arguments or shows its help.
 """
 
 from __future__ import annotations
@@ -19,36 +19,36 @@ if TYPE_CHECKING:
     from ballotine.voting.parameters import SharedParameter
 
 MECHANISM = "mechanism"
-"""The option after which those of the mechanisms stand."""
+"""The option after which those of the mechanisms are inserted."""
 _PREFIX = "mechanism_"
-"""Sets the mechanisms' parameters apart from the command's own of the same name."""
+"""Distinguishes the mechanisms' parameters from the command's own of the same name."""
 _TYPED = "ballotine.parameters"
-"""Where a context keeps what was typed."""
+"""The key under which a context stores the given parameters."""
 
 
 class MechanismCommand(TyperCommand):
     """A command with an option for each parameter of each mechanism.
 
-    A command's own option wins over one of the same name: the mechanism must call its own
-    otherwise (``option`` of `ballotine.voting.parameters.Parameter`).
+    A command's own option takes precedence over one of the same name; the mechanism must rename
+    its option then (``option`` of `ballotine.voting.parameters.Parameter`).
     """
 
     _declared: list[Any] | None = None
 
     def kinds(self) -> dict[str, type[Mechanism]]:
-        """The mechanisms that the command takes, by name."""
+        """Return the mechanisms that the command accepts, by name."""
         from ballotine.voting import MECHANISMS
 
         return MECHANISMS.usable()
 
     def declared(self) -> dict[str, SharedParameter]:
-        """The parameters to offer, by name."""
+        """Return the parameters to offer as options, by name."""
         from ballotine.voting.parameters import shared
 
         return shared(self.kinds())
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """The command's own parameters, with those of the mechanisms among them."""
+        """Return the command's own parameters and those of the mechanisms."""
         own: list[Any] = [*super().get_params(ctx)]
         place = next(i for i, one in enumerate(own) if one.name == MECHANISM)
         named = copy(own[place])
@@ -58,7 +58,7 @@ class MechanismCommand(TyperCommand):
         return [*own[:place], named, *added, *own[place + 1 :]]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse as usual, then keep the mechanisms' parameters apart from the command's own."""
+        """Parse as usual, then separate the mechanisms' parameters from the command's own."""
         rest = super().parse_args(ctx, args)
         names = [name for name in ctx.params if name.startswith(_PREFIX)]
         ctx.meta[_TYPED] = {name.removeprefix(_PREFIX): ctx.params.pop(name) for name in names}
@@ -71,14 +71,14 @@ class MechanismCommand(TyperCommand):
 
 
 class PlanCommand(MechanismCommand):
-    """The same for a command that finds the noise itself."""
+    """A command that finds the noise itself, so that it has no option for it."""
 
     def kinds(self) -> dict[str, type[Mechanism]]:
-        """Those that can be planned."""
+        """Return the mechanisms that can be planned."""
         return {name: kind for name, kind in super().kinds().items() if kind.planned_by}
 
     def declared(self) -> dict[str, SharedParameter]:
-        """What may be given beside the noise."""
+        """Return the parameters other than the noise."""
         from ballotine.voting.parameters import shared
 
         kinds = self.kinds()
@@ -86,15 +86,15 @@ class PlanCommand(MechanismCommand):
 
 
 def typed_parameters(ctx: typer.Context) -> dict[str, Any]:
-    """The parameters of mechanisms that were typed; None where absent."""
+    """Return the mechanism parameters given on the command line; None if absent."""
     return cast("dict[str, Any]", ctx.meta[_TYPED])
 
 
 def _options(parameters: Mapping[str, SharedParameter]) -> list[Any]:
-    """Made by typer from a function with these options, as it makes all others."""
+    """Let typer make options from the signature of a function."""
 
     def command() -> None:
-        """It is never called."""
+        """Do nothing: only the signature is used."""
 
     command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [

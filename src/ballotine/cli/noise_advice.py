@@ -1,4 +1,4 @@
-"""The table of noises that ``ballotine plan`` shows for assumed votes."""
+"""The comparison of noise levels that ``ballotine plan`` shows for assumed votes."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ SIMULATED = (
     "looked at to choose σ"
 )
 DECLARED = (
-    "votes are those of the file, which you declare public. Votes of teachers that learnt from "
-    "private records are private, even on public queries: choosing σ by them leaks, and no "
-    "ledger pays for it"
+    "votes are those of the file, which you declare public. Votes of teachers that learned from "
+    "private records are private, even on public queries: choosing σ by them leaks information "
+    "that no ledger accounts for"
 )
 WHY = (
-    "By exact costs less noise can cost little more, or even less: where teachers agree, it makes "
-    "the winner more certain, and the answer tells less about any one record; only close races "
-    "tell more."
+    "By exact costs, less noise can cost little more, or even less: where teachers agree, it makes "
+    "the winner more certain, and the answer reveals less about any one record; only close votes "
+    "reveal more."
 )
 PUBLISHED = (
-    "The exact ε is expected, and private. What fixed mode publishes of it, with noise and a "
-    "margin that fails with a tenth of δ at most, is expected to be the published ε at the median "
-    "of that noise: half of the draws are above it."
+    "The exact ε is an expectation, and private. Fixed mode publishes it with noise and a margin "
+    "that fails with probability at most a tenth of δ. The published ε shown is at the median of "
+    "that noise: half of the draws are above it."
 )
-MOST_READ = 20_000
+MAX_READ = 20_000
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """What was typed about the votes to assume."""
+    """Options about the assumed votes."""
 
     teachers: int | None
     classes: int | None
@@ -51,7 +51,7 @@ class Assumption:
     public_votes: Path | None
 
     def votes(self) -> AssumedVotes:
-        """The votes, simulated or read."""
+        """Return the votes, simulated or read from the file."""
         from ballotine.cli.plan import CLASSES, TEACHERS
         from ballotine.voting.assumed import AssumedVotes
 
@@ -65,10 +65,12 @@ class Assumption:
                 self.plurality_accuracy,
             )
         if (self.teacher_accuracy, self.plurality_accuracy) != (None, None):
-            raise ParameterError("assume accuracies or give --public-votes, not both")
+            raise ParameterError("give accuracies or --public-votes, not both")
         found = self._read(self.public_votes)
         if self.teachers not in (None, found.teachers):
-            raise DataError(f"the public votes are of {found.teachers} teachers")
+            raise DataError(
+                f"the public votes are of {found.teachers} teachers, not {self.teachers}"
+            )
         return found
 
     def _read(self, path: Path) -> AssumedVotes:
@@ -79,13 +81,13 @@ class Assumption:
         from ballotine.voting.assumed import AssumedVotes
         from ballotine.voting.saved import SavedVotes
 
-        # Any mechanism for one class: it only says what the shape of the file must be.
-        saved = SavedVotes.of(open_votes(path), GNMax(1.0), self.classes, queries=MOST_READ)
+        # Any mechanism for one class will do: it only determines the shape of the file.
+        saved = SavedVotes.of(open_votes(path), GNMax(1.0), self.classes, queries=MAX_READ)
         ballots = np.concatenate([np.asarray(chunk) for chunk in saved.chunks()])
         truth = read_truth(path)
         if truth is not None:
             if len(truth) != saved.file.queries:
-                raise DataError("the truth needs one class number for each query")
+                raise DataError("the truth must be one class number per query")
             truth = truth[: len(ballots)]
         return AssumedVotes.public(Tallies.of(ballots, saved.classes), truth)
 
@@ -100,12 +102,12 @@ def advise(
     *,
     as_json: bool,
 ) -> None:
-    """Compare noises on the assumed votes and print the comparison."""
+    """Compare noise levels on the assumed votes and print the comparison."""
     from ballotine.ledger import Mode
     from ballotine.voting.advice import NoiseQuestion
 
     if mode not in (Mode.STRICT.value, Mode.FIXED.value):
-        raise ParameterError(f"noise is planned for strict or fixed mode, not {mode!r}")
+        raise ParameterError(f"noise can be planned for strict or fixed mode, not {mode!r}")
     question = NoiseQuestion(assumption.votes(), queries, budget, kind, given)
     advice = question.advise(Mode(mode))
     public = question.votes.sampled
@@ -149,8 +151,8 @@ def _show(advice: Advice, budget: Budget, *, fixed: bool, public: bool) -> None:
     best = advice.recommended
     if best is None:
         console.print(
-            "None of these keeps the budget: ask fewer queries, train more teachers, or allow "
-            "a larger ε.",
+            "None of these keeps the budget: ask fewer queries, use more teachers, or allow a "
+            "larger ε.",
             markup=False,
         )
     else:
@@ -189,6 +191,6 @@ def _recommendation(best: NoiseRow, *, fixed: bool) -> str:
     if not fixed:
         return f"{text}: the smallest noise whose strict ε keeps the budget."
     return (
-        f"{text}: the cheapest noise that errs as rarely as any whose published ε is expected "
-        "to keep the budget, give or take half a point."
+        f"{text}: among noise levels whose published ε is expected to keep the budget, the "
+        "cheapest whose error rate is within half a point of the lowest."
     )

@@ -1,4 +1,4 @@
-"""Options that several commands share, spelled once: budgets, vote files and groups."""
+"""Options that several commands share: budgets, vote files and groups."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ Epsilon = Annotated[float, typer.Option(help="ε of the budget.")]
 Delta = Annotated[float, typer.Option(help="δ; well below 1 / (number of records).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Seed = Annotated[
-    int | None, typer.Option(min=0, help="Seed of the noise; secure noise when absent.")
+    int | None, typer.Option(min=0, help="Seed of the noise; secure noise by default.")
 ]
-Queries = Annotated[int | None, typer.Option(min=1, help="Only the first so many queries.")]
+Queries = Annotated[
+    int | None, typer.Option(min=1, help="Use only this many queries, the first ones.")
+]
 Classes = Annotated[
     int | None,
     typer.Option(min=2, max=1 << 16, help="Number of classes, as public knowledge."),
@@ -37,11 +39,11 @@ IsTallies = Annotated[bool, typer.Option("--tallies", help="The file holds count
 Labels = Annotated[
     int | None,
     typer.Option(
-        min=1, max=1 << 16, help="Labels per ballot, in a table with a teacher's labels in a row."
+        min=1, max=1 << 16, help="Labels per ballot, if a teacher's labels are adjacent columns."
     ),
 ]
 LabelThreshold = Annotated[
-    float | None, typer.Option(help="Ballots are probabilities: a label above this is named.")
+    float | None, typer.Option(help="Ballots are probabilities; those above this name a label.")
 ]
 GroupsFile = Annotated[
     Path | None,
@@ -50,21 +52,22 @@ GroupsFile = Annotated[
 GroupBudgets = Annotated[
     str | None, typer.Option(help="ε of each group: 1,2,3 in their order, or old=1,young=2.")
 ]
-Individual = Annotated[str, typer.Option(help="weighting or vanishing, if weights are not given.")]
+Individual = Annotated[
+    str, typer.Option(help="weighting or vanishing, if the file has no weights.")
+]
 Bounds = Annotated[
     str, typer.Option(help="published (Theorem 6), tight (data-independent) or exact.")
 ]
 Conversion = Annotated[str, typer.Option(help="improved or classic.")]
 
-
 Command = Callable[..., None]
 
 
 def with_fields_of(kind: type[Any]) -> Callable[[Command], Command]:
-    """Give a command the annotated fields of a dataclass as options of its own.
+    """Give a command the annotated fields of a dataclass as options.
 
-    The command takes the dataclass first; it is made of what was typed. Its field
-    ``parameters`` holds those of the mechanism.
+    The command takes an instance of the dataclass as its first argument. Its field ``parameters``
+    holds the parameters of the mechanism.
     """
     hints = get_type_hints(kind, include_extras=True)
     shared = [

@@ -1,4 +1,4 @@
-"""``ballotine plan``: noise for a budget, before anything is released."""
+"""``ballotine plan``: find the noise for a budget before anything is released."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ballotine.errors import ParameterError
 if TYPE_CHECKING:
     from ballotine.voting.planning import NoiseTarget
 
-HELP = """Find the smallest noise with which so many queries fit a budget.
+HELP = """Find the smallest noise with which a number of queries fits a budget.
 
 Data-independent: nothing private is read, and the result may be shown to anyone.
 Example: `ballotine plan --teachers 250 --classes 10 --queries 1000 --epsilon 3 --delta 1e-5`
 
-With assumed votes it also compares noises: how many answers would be wrong, and what they would
-cost in strict and in fixed mode. Assume how often teachers are right, or give votes of
-teachers that learnt from public records. Example: `ballotine plan --teachers 250 --queries 4250
+With assumed votes it also compares noise levels: how many answers would be wrong, and what they
+would cost in strict and in fixed mode. Assume how often teachers are right, or give votes of
+teachers that learned from public records. Example: `ballotine plan --teachers 250 --queries 4250
 --epsilon 3 --delta 1e-5 --mode fixed --teacher-accuracy 0.74 --plurality-accuracy 0.8`
 """
 CURVE_POINTS = 8
@@ -40,22 +40,22 @@ def plan(
     delta: Delta,
     teachers: Annotated[
         int | None,
-        typer.Option(min=1, max=10**7, help=f"How many teachers vote; {TEACHERS} if absent."),
+        typer.Option(min=1, max=10**7, help=f"Number of teachers; {TEACHERS} by default."),
     ] = None,
     classes: Annotated[
         int | None,
-        typer.Option(min=2, max=1 << 16, help=f"How many classes there are; {CLASSES} if absent."),
+        typer.Option(min=2, max=1 << 16, help=f"Number of classes; {CLASSES} by default."),
     ] = None,
     mechanism: MechanismName = "confident-gnmax",
     answered: Annotated[
         float | None,
         typer.Option(
-            help="Share of the queries expected to pass the check: a guess, "
-            f"{ANSWERED} if absent. Assumed votes say it themselves."
+            help="Share of queries expected to pass the check: a guess, "
+            f"{ANSWERED} by default. Not with assumed votes, which determine it."
         ),
     ] = None,
     mode: Annotated[
-        str, typer.Option(help="strict, or fixed: advice on noise for it needs assumed votes.")
+        str, typer.Option(help="strict, or fixed, which needs assumed votes.")
     ] = "strict",
     teacher_accuracy: Annotated[
         float | None,
@@ -68,23 +68,23 @@ def plan(
     public_votes: Annotated[
         Path | None,
         typer.Option(
-            help="Assumed votes: a file of ballots of teachers that learnt from public records "
-            "only, by which you declare it public; an array y holds the right classes."
+            help="Assumed votes: a file of ballots of teachers that learned from public records "
+            "only; using it declares it public. Its array y, if any, holds the right classes."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the smallest noise for a budget."""
     from ballotine.privacy.guarantee import Budget
-    from ballotine.voting.planning import NoiseTarget, beside_noise, plannable
+    from ballotine.voting.planning import NoiseTarget, other_parameters, plannable
 
     kind, budget = plannable(mechanism), Budget(epsilon, delta)
-    given = beside_noise(kind, typed_parameters(ctx))
+    given = other_parameters(kind, typed_parameters(ctx))
     if (teacher_accuracy, plurality_accuracy, public_votes) != (None, None, None):
         from ballotine.cli.noise_advice import Assumption, advise
 
         if answered is not None:
-            raise ParameterError("leave --answered out: the assumed votes say it")
+            raise ParameterError("leave --answered out: the assumed votes determine it")
         assumption = Assumption(
             teachers, classes, teacher_accuracy, plurality_accuracy, public_votes
         )
@@ -92,8 +92,8 @@ def plan(
         return
     if mode != "strict" or given:
         raise ParameterError(
-            "advice for the fixed mode or for a given check needs assumed votes: give "
-            "--teacher-accuracy and --plurality-accuracy, or --public-votes"
+            "fixed mode, or a given check, needs assumed votes: give --teacher-accuracy and "
+            "--plurality-accuracy, or --public-votes"
         )
     target = NoiseTarget(
         kind,
@@ -112,7 +112,7 @@ def plan(
 
 
 def _found(target: NoiseTarget) -> dict[str, Any]:
-    """The smallest noise, in plain values."""
+    """Return the smallest noise as plain values."""
     mechanism = target.mechanism
     found = {
         "mechanism": mechanism.name,

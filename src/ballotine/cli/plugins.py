@@ -1,4 +1,4 @@
-"""Commands that other installed packages add, such as ``ballotine paper``."""
+"""Commands of other installed packages, such as ``ballotine paper``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ballotine.cli.console import complain
 from ballotine.errors import ParameterError
 
 GROUP = "ballotine.commands"
-"""Entry points of this group name a module with a function ``run`` and a text ``HELP``."""
+"""Entry points in this group refer to a module with a function ``run`` and a text ``HELP``."""
 
 KNOWN_PACKAGES: Mapping[str, str] = {
     "paper": (
@@ -20,16 +20,16 @@ KNOWN_PACKAGES: Mapping[str, str] = {
         "pip install ./reproduction in a checkout of Ballotine"
     )
 }
-"""What to say about a command whose package is not installed."""
+"""Messages for commands whose package is not installed."""
 
 ANY_ARGUMENTS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 def with_installed_commands(app: typer.Typer) -> typer.Typer:
-    """The same app with the commands of installed packages; ``app`` itself stays as it is.
+    """Return a copy of the app with the commands of installed packages.
 
     A command that cannot be loaded, or would replace one of Ballotine's own, is reported and
-    left out.
+    omitted.
     """
     extended = copy(app)
     extended.registered_commands = list(app.registered_commands)
@@ -44,7 +44,7 @@ def with_installed_commands(app: typer.Typer) -> typer.Typer:
 def _add(app: typer.Typer, point: EntryPoint) -> None:
     package = point.dist.name if point.dist is not None else point.value
     if point.name in _names(app):
-        complain(f"the command {point.name!r} of {package} is left out: Ballotine has one already")
+        complain(f"the command {point.name!r} of {package} is omitted: Ballotine already has one")
         return
     try:
         module = point.load()

@@ -1,4 +1,4 @@
-"""``ballotine verify``: every claimed bound against an independent computation."""
+"""``ballotine verify``: compare every claimed bound with an independent computation."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
     from ballotine.verification import Case, Finding, Report
 
-HELP = """Verify the privacy bounds: hold every claim against an independent oracle.
+HELP = """Verify the privacy bounds: compare every claim with an independent oracle.
 
 For each claim the worst ratio of true divergence to claimed bound is printed, with the
 configuration that shows it. Above 1 the claim is false. Published claims that are known to be
-false are tried too, and must be *caught*: else the oracle would be blind. Ends with code 1 when a
-bound is exceeded or a false claim is missed.
+false are tried too, and must be *caught*; otherwise the oracle would be blind. Exits with code 1
+if a bound is exceeded or a false claim is missed.
 
 Nothing private is read: the configurations are made up.
 """
@@ -35,7 +35,7 @@ def verify(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Try fewer configurations: some twenty seconds.")
+        bool, typer.Option("--quick", help="Try fewer configurations: about twenty seconds.")
     ] = False,
     seed: Annotated[
         int | None,
@@ -43,10 +43,10 @@ def verify(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     list_only: Annotated[
-        bool, typer.Option("--list", help="List the claims and verify nothing.")
+        bool, typer.Option("--list", help="List the claims without verifying them.")
     ] = False,
 ) -> None:
-    """Verify and print what was found."""
+    """Verify claims and print the results."""
     from ballotine.verification import select
     from ballotine.verification import verify as verify_claims
 
@@ -108,7 +108,7 @@ def _print(report: Report) -> None:
 
 
 def shown_ratio(finding: Finding) -> str:
-    """The ratio, never rounded up to 1."""
+    """Return the ratio as text, never rounded up to 1."""
     ratio = finding.ratio
     if math.isinf(ratio):
         return "∞"

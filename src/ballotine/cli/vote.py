@@ -13,7 +13,7 @@ import typer
 from ballotine.cli import options
 from ballotine.cli.console import RichProgress, console, warn
 from ballotine.cli.key import ask_passphrase, signed_with
-from ballotine.cli.votes import Typed
+from ballotine.cli.votes import VoteOptions
 from ballotine.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -25,24 +25,25 @@ if TYPE_CHECKING:
 
 HELP = """Answer saved ballots or tallies through the ledger of their data set.
 
-Every answer is paid for before its noise is drawn; asking the same file again returns the
-stored answers and costs nothing. Modes: `strict` stops on the data-independent cost.
-`fixed` asks `--queries` queries, decided beforehand, and publishes a smaller ε afterwards
-through noise of its own (no `--epsilon`). `paper` stops on the data-dependent cost as papers
-do; what it answers may not be released.
+Every answer is charged before its noise is drawn; asking the same file again returns the stored
+answers and costs nothing. Modes: `strict` stops on the data-independent cost. `fixed` asks
+`--queries` queries, a number chosen beforehand, and then publishes a smaller ε with separate
+noise (without `--epsilon`). `paper` stops on the data-dependent cost, as papers do; its answers
+may not be released.
 
-Beside `--out` goes a receipt: the guarantee, the counts, the checksum of the answers and where
-the ledger stood, signed if you have a key (`ballotine key new`). `ballotine ledger verify
-LEDGER --card RECEIPT` holds it against the ledger. Keep it: it finds a ledger that was put back.
+Next to `--out` a receipt is written: the guarantee, the counts, the checksum of the answers and
+the state of the ledger, signed if you have a key (`ballotine key new`). `ballotine ledger verify
+LEDGER --card RECEIPT` compares it with the ledger. Keep it: it detects a ledger that was replaced
+by an older copy.
 
 Example: `ballotine vote VOTES.npy -m gnmax --sigma 40 --classes 10 --epsilon 2 --delta 1e-5
 --ledger L.sqlite --out answers.npz`
 """
 
 
-@options.with_fields_of(Typed)
+@options.with_fields_of(VoteOptions)
 def vote(
-    typed: Typed,
+    votes: VoteOptions,
     epsilon: Annotated[
         float | None, typer.Option(help="ε of the budget (not in fixed mode).")
     ] = None,
@@ -53,7 +54,7 @@ def vote(
     out: Annotated[Path | None, typer.Option(help="Write the answers here (.npz).")] = None,
     receipt: Annotated[
         Path | None,
-        typer.Option(help="Write the receipt here (.json); NAME.receipt.json beside --out NAME."),
+        typer.Option(help="Write the receipt here (.json); by default next to --out."),
     ] = None,
     bounds: options.Bounds = "published",
     conversion: options.Conversion = "classic",
@@ -63,17 +64,17 @@ def vote(
     from ballotine.voting.saved import vote as answer
 
     files = _Files.settle(out, receipt)  # before anything is spent
-    rules, saved = _rules(typed, epsilon, mode, bounds, conversion)
-    groups = b"" if typed.weights is None else typed.weights.read_bytes()
+    rules, saved = _rules(votes, epsilon, mode, bounds, conversion)
+    groups = b"" if votes.weights is None else votes.weights.read_bytes()
     with RichProgress() as progress, progress.stage("answers", saved.number) as advance:
         answers, guarantee, anchor = answer(
-            saved, rules, ledger, source(typed.seed), advance, groups=groups
+            saved, rules, ledger, source(votes.seed), advance, groups=groups
         )
     head = None if ledger is None else anchor
     files.write(answers, guarantee, rules.mechanism, head)
     if ledger is None:
-        warn("no --ledger was named: this spending is not remembered, name one for real votes")
-    if typed.as_json:
+        warn("without --ledger this spending is not recorded; use a ledger for real votes")
+    if votes.as_json:
         typer.echo(json.dumps(_facts(answers, guarantee, head), indent=2))
     else:
         _show(answers, guarantee, head)
@@ -82,7 +83,7 @@ def vote(
 
 @dataclass(frozen=True)
 class _Files:
-    """Where answers and receipt go, and who signs."""
+    """The files of answers and receipt, and the signer."""
 
     answers: Path | None
     receipt: Path | None
@@ -96,9 +97,9 @@ class _Files:
 
         for path, suffix, what in ((out, ".npz", "answers"), (receipt, ".json", "receipts")):
             if path is not None and path.suffix != suffix:
-                raise ParameterError(f"{what} are written as {suffix}, not {path.name!r}")
+                raise ParameterError(f"the file of {what} must end in {suffix}, got {path.name!r}")
             if path is not None and not path.parent.is_dir():
-                raise ParameterError(f"there is no folder {path.parent} to write {what} to")
+                raise ParameterError(f"the folder {path.parent} for {what} does not exist")
         place = receipt or (None if out is None else receipt_beside(out))
         for path in (out, place, None if place is None else signature_of(place)):
             if path is not None:
@@ -127,31 +128,31 @@ class _Files:
 
 
 def _rules(
-    typed: Typed, epsilon: float | None, mode: str, bounds: str, conversion: str
+    votes: VoteOptions, epsilon: float | None, mode: str, bounds: str, conversion: str
 ) -> tuple[Rules, SavedVotes]:
     from ballotine.ledger import Mode
     from ballotine.voting import Rules
 
     if mode not in set(Mode):
         raise ParameterError(f"unknown mode {mode!r}; choose {', '.join(Mode)}")
-    if mode == Mode.FIXED and typed.queries is None:
-        raise ParameterError("the fixed mode needs --queries, decided before looking at votes")
-    if mode != Mode.FIXED and epsilon is None and typed.group_budgets is None:
+    if mode == Mode.FIXED and votes.queries is None:
+        raise ParameterError("fixed mode needs --queries, chosen before looking at votes")
+    if mode != Mode.FIXED and epsilon is None and votes.group_budgets is None:
         raise ParameterError(
-            f"the {mode} mode needs a budget: give --epsilon, or --group-budgets with --weights"
+            f"{mode} mode needs a budget: give --epsilon, or --group-budgets with --weights"
         )
-    mechanism = typed.rule()
-    if typed.classes is None and not typed.tallies and not mechanism.multilabel:
+    mechanism = votes.make_mechanism()
+    if votes.classes is None and not votes.tallies and not mechanism.task.several:
         raise ParameterError(
-            "the number of classes is public knowledge and not to be read from the votes: "
-            "state it with --classes (or say --tallies, if the file holds counts)"
+            "the number of classes must be public knowledge and may not be read from the votes: "
+            "give it with --classes (or use --tallies, if the file holds counts)"
         )
-    saved = typed.saved(mechanism)
+    saved = votes.open(mechanism)
     rules = Rules(
-        typed.plan(mechanism, saved, math.inf if epsilon is None else epsilon),
+        votes.plan(mechanism, saved, math.inf if epsilon is None else epsilon),
         saved.classes,
         Mode(mode),
-        typed.queries if mode == Mode.FIXED else None,
+        votes.queries if mode == Mode.FIXED else None,
         bounds,  # type: ignore[arg-type]
         conversion,  # type: ignore[arg-type]
     )
@@ -183,7 +184,7 @@ def _show(answers: Answers, guarantee: Guarantee, anchor: Anchor | None) -> None
 
 
 def _write(path: Path, answers: Answers, guarantee: Guarantee) -> None:
-    """The answers (−1 abstained, −2 not asked) and the guarantee they come with."""
+    """Write the answers (−1 abstained, −2 not asked) and their guarantee."""
     import numpy as np
 
     from ballotine.files import produce_atomic

@@ -1,4 +1,4 @@
-"""Votes on a command line: the mechanism, the file and its groups, from what was typed."""
+"""Options about votes that commands share: the mechanism, the file and its groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Typed:
-    """What a command was given about votes, as it was typed.
+class VoteOptions:
+    """Options about votes.
 
     Attributes:
-        parameters: of the mechanism; None where absent.
+        parameters: the parameters of the mechanism; None if absent.
     """
 
     votes: Annotated[Path, typer.Argument(help="File of ballots (or tallies).")]
@@ -42,14 +42,14 @@ class Typed:
     seed: options.Seed = None
     as_json: options.AsJson = False
 
-    def rule(self) -> Mechanism:
-        """The mechanism with the parameters it takes."""
+    def make_mechanism(self) -> Mechanism:
+        """Return the mechanism with its parameters."""
         from ballotine.voting import make_mechanism
 
         return make_mechanism(self.mechanism, self.parameters)
 
-    def saved(self, mechanism: Mechanism) -> SavedVotes:
-        """The file, looked at but not read."""
+    def open(self, mechanism: Mechanism) -> SavedVotes:
+        """Open the file of votes without reading the votes."""
         from ballotine.data.ballots import open_votes
         from ballotine.voting.saved import SavedVotes
 
@@ -64,10 +64,10 @@ class Typed:
         )
 
     def plan(self, mechanism: Mechanism, votes: SavedVotes, epsilon: float = math.inf) -> Plan:
-        """Who voted and pays what: everyone alike, or by group.
+        """Return the plan of teachers and budgets, for everyone or by group.
 
         Args:
-            mechanism: what answers.
+            mechanism: the mechanism that answers.
             votes: the file.
             epsilon: the budget for everyone, if there is one.
         """
@@ -84,7 +84,7 @@ class Typed:
         if self.weights is None or self.group_budgets is None:
             return Plan.standard_of(mechanism, votes.teachers, self.delta, epsilon)
         if math.isfinite(epsilon):
-            raise ParameterError("give one ε for everyone, or one per group, not both")
+            raise ParameterError("give one ε for everyone or one per group, not both")
         rows = read_groups(self.weights)
         budgets = parse_budgets(self.group_budgets, group_names(rows))
         return plan_saved(

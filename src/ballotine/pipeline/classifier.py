@@ -183,7 +183,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         session = self._answering(keys)
         self._own_ledgers().note_release(self.ledger_, self.noise_)
         answers = session.answer(X, keys)
-        if session.is_whole(keys):  # not when some of them are asked again
+        if session.is_whole_pool(keys):  # fewer of them may be asked again
             session.publish([X[np.unique(first_occurrences(keys))]])
         return answers
 
@@ -323,7 +323,7 @@ class PateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _answering(self, keys: list[bytes]) -> Session:
         """Return the session that answers; in fixed mode, one for exactly these rows."""
         fixed = self.procedure_.rules.mode is Mode.FIXED
-        if self._session is None or (fixed and not self._session.holds(keys)):
+        if self._session is None or (fixed and not self._session.in_pool(keys)):
             self._session = Session.open(
                 self.procedure_.rules,
                 self._voters,

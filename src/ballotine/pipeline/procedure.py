@@ -23,7 +23,7 @@ from ballotine.teachers.together import LearnTogether
 from ballotine.types import IntArray, Labels
 from ballotine.voting import Mechanism, Plan, Rules
 from ballotine.voting.individual import Scheme, group_numbers, require_priced
-from ballotine.voting.registry import able
+from ballotine.voting.registry import mechanisms_with
 from ballotine.voting.session import RECORDS, require_ledger
 
 
@@ -109,7 +109,7 @@ class Request:
             raise ParameterError("fixed mode needs the number of queries in advance")
         if not self.mechanism.publishable:
             raise ParameterError(
-                f"fixed mode works with {able('publishable', 'and')}, not with "
+                f"fixed mode works with {mechanisms_with('publishable', 'and')}, not with "
                 f"{self.mechanism.name}"
             )
 

@@ -1,4 +1,4 @@
-"""Voting: ballots to tallies, tallies to answers, answers through the ledger."""
+"""Voting: count ballots, release answers with noise, and charge them to the ledger."""
 
 from ballotine.types import UNASKED
 from ballotine.voting.answers import Answers

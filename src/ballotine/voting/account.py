@@ -1,7 +1,7 @@
-"""What answering saved votes costs, by each analysis: the data holder's own tool.
+"""The cost of answering saved votes by one analysis: a tool for the data holder.
 
-Nothing is released here and nothing is spent. Data-dependent results are private until
-they are sanitised, and say so.
+Nothing is released and nothing is spent. Data-dependent results are private until they are
+sanitised, and are marked as such.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ballotine.voting.tally import Tallies
 
 @dataclass(frozen=True)
 class GroupCosts:
-    """What the records of one group were charged, by one analysis."""
+    """The cost for the records of one group, by one analysis."""
 
     group: str
     epsilon: float
@@ -35,11 +35,11 @@ class GroupCosts:
 
 @dataclass(frozen=True)
 class Accounted:
-    """The cost of answering so many queries, by one analysis.
+    """The cost of answering a number of queries, by one analysis.
 
     Attributes:
-        epsilon: of everyone; with individual budgets, of the group that was charged most.
-        groups: each group's own, when budgets are individual.
+        epsilon: the ε for everyone; with individual budgets, that of the most charged group.
+        groups: the costs by group, if budgets are individual.
     """
 
     epsilon: float
@@ -53,7 +53,7 @@ class Accounted:
 
 
 class Accountant:
-    """Answers and prices saved votes, chunk by chunk, on every order it may need."""
+    """Answers saved votes chunk by chunk and prices the answers on a grid of orders."""
 
     def __init__(
         self,
@@ -74,7 +74,8 @@ class Accountant:
     ) -> tuple[dict[str, Readings], IntArray]:
         """Account for further queries.
 
-        Returns every group's ε after each of them, and how many were answered by then.
+        Returns:
+            Each group's ε after each query, and how many queries had been answered by then.
         """
         turns = np.arange(self.queries, self.queries + len(votes))
         tallies = self._plan.tally(votes, classes, turns)
@@ -87,7 +88,7 @@ class Accountant:
         return self._meter.readings(costs, delta, method), so_far
 
     def result(self, delta: float, method: Method = "improved") -> Accounted:
-        """ε at δ of everything added so far."""
+        """Return the ε at δ of everything added so far."""
         if self.queries == 0:
             raise ParameterError("no queries were accounted for")
         groups = [self._group(name, delta, method) for name in self._meter.groups]

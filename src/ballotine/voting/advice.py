@@ -1,8 +1,8 @@
-"""How much noise to choose, from assumed votes: what each σ would cost and how often it errs.
+"""Advice on noise from assumed votes: what each σ would cost, and how often it would err.
 
 Nothing private is read here, and nothing private may be passed in. Votes of the teachers
-whose records are to be protected are private even on public queries: choosing σ in their
-light would release something about them that no ledger pays for.
+whose records are to be protected are private even on public queries: a σ chosen by them would
+release something about them that no ledger accounts for.
 """
 
 from __future__ import annotations
@@ -24,39 +24,39 @@ from ballotine.types import ABSTAIN, FloatArray
 from ballotine.voting.assumed import PUBLIC, AssumedVotes
 from ballotine.voting.confident import ConfidentGNMax
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.planning import beside_noise
+from ballotine.voting.planning import other_parameters
 from ballotine.voting.publication import fixed_terms, plan_publication
 from ballotine.voting.tally import Tallies
 
 ORDERS: FloatArray = 1.0 + np.geomspace(0.02, 1000.0, 45)
-"""For exact costs, fewer orders than usual: ε comes out at most 1 % larger."""
+"""For exact costs, fewer orders than usual: ε is at most 1 % larger."""
 RANGE = (0.03, 0.5)
-"""The noises to compare, as shares of the teachers."""
+"""The range of σ to compare, as shares of the number of teachers."""
 STEPS = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)
 AS_GOOD = 0.005
-"""Shares of wrong answers this near to each other are taken as equal."""
+"""Shares of wrong answers that differ by less count as equal."""
 FINER = 5
-LEAST_ANSWERED = 1e-6
+MIN_ANSWERED = 1e-6
 
 
 @dataclass(frozen=True)
 class NoiseRow:
-    """What one σ would do.
+    """The expected effect of one σ.
 
     Attributes:
         sigma: noise on each count.
-        threshold: votes that the check asks for; None without a check.
+        threshold: votes that the check requires; None without a check.
         sigma_threshold: noise of the check.
         answered: expected share of queries that are answered.
-        wrong: expected share of wrong answers, by noise or by the teachers' own mistakes.
+        wrong: expected share of wrong answers, from noise or from the teachers' own mistakes.
         wrong_error: standard error of that share, if votes were sampled.
-        epsilon_strict: of all queries, whatever the votes.
-        epsilon_exact: of all queries, expected on the assumed votes.
+        epsilon_strict: ε of all queries, whatever the votes.
+        epsilon_exact: expected ε of all queries on the assumed votes.
         epsilon_error: standard error of the latter, if votes were sampled.
         answers_strict: how many answers the budget affords, whatever the votes.
         answers_exact: how many it affords on the assumed votes.
-        epsilon_published: what fixed mode states after publishing, at the median of its noise;
-            None where it was not asked for, or the exact ε is above the budget already.
+        epsilon_published: the ε that fixed mode states after publishing, at the median of its
+            noise; None in strict mode, or if the exact ε already exceeds the budget.
     """
 
     sigma: float
@@ -75,7 +75,7 @@ class NoiseRow:
 
 @dataclass(frozen=True)
 class Advice:
-    """Noises side by side, and the one to take; None where none keeps the budget."""
+    """A comparison of noise levels, and the recommended one; None if none keeps the budget."""
 
     rows: tuple[NoiseRow, ...]
     recommended: NoiseRow | None
@@ -83,14 +83,14 @@ class Advice:
 
 @dataclass(frozen=True)
 class NoiseQuestion:
-    """What is planned, except for the noise.
+    """Everything that is planned except the noise.
 
     Attributes:
-        votes: assumed ones.
+        votes: the assumed votes.
         queries: how many will be asked; fixed beforehand.
-        budget: ε that should not be exceeded, and δ.
-        kind: of mechanism.
-        given: parameters of it that do not follow from the noise.
+        budget: the ε that should not be exceeded, and δ.
+        kind: the class of the mechanism.
+        given: its parameters that are not derived from the noise.
     """
 
     votes: AssumedVotes
@@ -102,20 +102,20 @@ class NoiseQuestion:
     def __post_init__(self) -> None:
         if self.queries < 1:
             raise ParameterError(f"a plan needs at least one query, got {self.queries}")
-        beside_noise(self.kind, self.given)
+        other_parameters(self.kind, self.given)
 
     def mechanism(self, sigma: float) -> Mechanism:
-        """The mechanism with this noise."""
+        """Return the mechanism with this noise."""
         return self.kind.planned(sigma, self.votes.teachers, **self.given)
 
     def row(self, sigma: float) -> NoiseRow:
-        """What this noise would do."""
+        """Return the expected effect of this noise."""
         votes, mechanism = self.votes, self.mechanism(sigma)
         threshold, sigma_threshold = next(iter(mechanism.checks), (None, None))
         passing, right = mechanism.chances(votes.counts)
         answered = float(votes.mean(passing))
-        if answered < LEAST_ANSWERED:
-            raise ParameterError("hardly any query would pass this check: lower its threshold")
+        if answered < MIN_ANSWERED:
+            raise ParameterError("almost no query would pass this check: lower its threshold")
         mistaken = passing * (1 - right)
         wrong = float(votes.mean(mistaken)) / answered
         strict, answers_strict = self._strict(mechanism, answered)
@@ -135,18 +135,20 @@ class NoiseQuestion:
         )
 
     def advise(self, mode: Mode, sigmas: Sequence[float] | None = None) -> Advice:
-        """Compare noises and recommend one.
+        """Compare noise levels and recommend one.
 
-        In strict mode it is the smallest noise that keeps the budget. In fixed mode, among those
-        whose published ε is expected to keep it, it is the cheapest that errs as rarely as any,
-        give or take half a point: below some noise answers hardly get better, and only dearer.
+        In strict mode the recommendation is the smallest noise that keeps the budget. In fixed
+        mode it is the cheapest, by the ε expected to be published, among those that keep the
+        budget and whose share of wrong answers is within half a percentage point of the lowest:
+        below some noise, answers get more expensive and hardly better.
 
         Args:
             mode: strict or fixed.
-            sigmas: noises to compare; round numbers in proportion to the teachers if absent.
+            sigmas: values of σ to compare; by default round numbers in proportion to the number
+                of teachers.
         """
         if mode is Mode.PAPER:
-            raise ParameterError("paper mode keeps no promise that could be planned for")
+            raise ParameterError("noise cannot be planned for paper mode: it keeps no budget")
         tried = sorted(set(round_sigmas(self.votes.teachers) if sigmas is None else sigmas))
         rows = [self.row(sigma) for sigma in tried]
         if mode is Mode.FIXED:
@@ -158,7 +160,7 @@ class NoiseQuestion:
         return Advice(tuple(rows), best)
 
     def _finer(self, rows: list[NoiseRow], best: NoiseRow) -> NoiseRow:
-        """The best between the best and the next smaller noise."""
+        """Return the best row between the best one and the next smaller noise."""
         low = rows[max(0, rows.index(best) - 1)].sigma
         steps = np.geomspace(low, best.sigma, FINER + 2)[1:-1]
         between = {float(f"{sigma:.3g}") for sigma in steps} - {best.sigma}
@@ -175,18 +177,20 @@ class NoiseQuestion:
         return min(good, key=_stated, default=None)
 
     def _published(self, row: NoiseRow) -> NoiseRow:
-        """The same row with what a fixed mode planned as usual would publish."""
+        """Return the row with the ε that fixed mode, planned as usual, would publish."""
         if row.epsilon_exact > self.budget.epsilon:
             return row
         mechanism, delta = self.mechanism(row.sigma), self.budget.delta
         teachers, classes = self.votes.teachers, self.votes.classes
         publication, _ = plan_publication(mechanism, teachers, classes, self.queries, delta)
-        expected = publication.way(mechanism, delta).expected(self.votes.places(self.queries))
+        expected = publication.log_release(mechanism, delta).expected(
+            self.votes.places(self.queries)
+        )
         ceiling = fixed_terms(mechanism, publication, self.queries, delta).loosest.epsilon
         return replace(row, epsilon_published=min(expected, ceiling))
 
     def _strict(self, mechanism: Mechanism, answered: float) -> tuple[float, int]:
-        """ε of all queries and answers for the budget, whatever the votes."""
+        """Return ε of all queries and the answers that the budget affords, whatever the votes."""
         charges = mechanism.expected(self.votes.classes, answered)
         each = np.sum([times * event.cost(DEFAULT_ORDERS) for event, times in charges], axis=0)
         asked = [(event, self.queries * times) for event, times in charges]
@@ -194,13 +198,13 @@ class NoiseQuestion:
         return spent, self._answers(answered, DEFAULT_ORDERS, each)
 
     def _exact(self, mechanism: Mechanism, answered: float) -> tuple[float, float, int]:
-        """The same on the assumed votes, with the standard error of ε in between."""
+        """Return ε on the assumed votes, its standard error, and the affordable answers."""
         unseen = np.full(len(self.votes.counts), ABSTAIN)
         private = mechanism.costs(Tallies(self.votes.counts), unseen, ORDERS, "exact")
         costs = private.unlock(reason=PUBLIC)
         each = self.votes.mean(costs)
         with warnings.catch_warnings():
-            # At the edge of the grid ε is somewhat larger than it could be: good enough here.
+            # At the edge of the grid ε is slightly too large, which is good enough here.
             warnings.simplefilter("ignore", conversion.OrderGridWarning)
             spent, order = conversion.epsilon(ORDERS, self.queries * each, self.budget.delta)
         best = int(np.argmin(np.abs(ORDERS - order)))
@@ -208,18 +212,18 @@ class NoiseQuestion:
         return spent, error, self._answers(answered, ORDERS, each)
 
     def _answers(self, answered: float, orders: FloatArray, each: FloatArray) -> int:
-        """How many answers the budget affords when queries cost this much each."""
+        """Return how many answers the budget affords if each query costs this much."""
         allowed = conversion.allowance(orders, self.budget.epsilon, self.budget.delta)
         return math.floor(answered * max(0, math.floor(float(np.max(allowed / each)))))
 
 
 def round_sigmas(teachers: int) -> list[float]:
-    """Round numbers from 3 to 50 % of the teachers."""
+    """Return round numbers from 3 to 50 % of the number of teachers."""
     low, high = (share * teachers for share in RANGE)
     tens = 10.0 ** np.arange(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     return [float(f"{s:g}") for s in np.outer(tens, STEPS).ravel() if low <= s <= high]
 
 
 def _stated(row: NoiseRow) -> float:
-    """The ε to expect in fixed mode; where none was worked out, none that could be kept."""
+    """Return the ε to expect in fixed mode; infinite if none was computed."""
     return math.inf if row.epsilon_published is None else row.epsilon_published

@@ -1,4 +1,4 @@
-"""Released answers, all of them public."""
+"""Released answers, which are public."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ballotine.types import BoolArray, IntArray, Labels
 
 @dataclass(frozen=True)
 class Answers:
-    """Released answers to a pool of queries, in the pool's order: all of it public.
+    """Released answers to a pool of queries, in the pool's order: public.
 
     Attributes:
         labels: a class number per query, ABSTAIN, or UNASKED; with several labels per query
@@ -27,7 +27,7 @@ class Answers:
 
     @property
     def task(self) -> Task:
-        """What was asked: one class, or several labels."""
+        """The task: one class, or several labels."""
         return task_kind(several=self.labels.ndim == 2)(self.classes)
 
     @property
@@ -37,12 +37,12 @@ class Answers:
 
     @property
     def named(self) -> np.ma.MaskedArray[Any, Any]:
-        """The answers as classes (or as 0 and 1 per label), masked where there is none."""
+        """The answers as classes (or as 0 and 1 per label), masked where missing."""
         return self.task.named(self.labels)
 
     @property
     def answered(self) -> BoolArray:
-        """Which queries carry a class, or at least one label's answer."""
+        """Which queries got a class, or an answer for at least one label."""
         return answered(self.labels)
 
     @property

@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from ballotine.agreement import chance_right
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.oracle.bits import log_bit
 from ballotine.oracle.gaussian import argmax_law
 from ballotine.oracle.neighbours import Tally
@@ -28,20 +28,20 @@ from ballotine.voting.tally import Tallies
 CHECK_RATIO = 3.75
 """σ of the check over σ of the answer, as in Scalable PATE's experiments (150 and 40)."""
 THRESHOLD_SHARE = 0.8
-"""Share of the teachers that the check's threshold asks for, as there (200 of 250)."""
+"""The check's threshold as a share of the teachers, as in those experiments (200 of 250)."""
 
 
 @dataclass(frozen=True)
 class ConfidentGNMax(Mechanism):
     """Check max(counts) + N(0, σ1²) ≥ T; if it holds, answer as GNMax, else abstain.
 
-    The check is paid for by every query, the answer by answered ones only: whether a
-    query was answered is itself public.
+    Every query pays for the check, and only answered ones for the answer: whether a query was
+    answered is itself public.
 
     Attributes:
         sigma: standard deviation of the noise on each class's count, in votes.
-        threshold: votes the noisy top count must reach.
-        sigma_threshold: standard deviation of the noise of the check.
+        threshold: votes that the noisy top count must reach.
+        sigma_threshold: standard deviation of the noise on the check.
     """
 
     sigma: float = field(metadata=NOISE)
@@ -61,43 +61,43 @@ class ConfidentGNMax(Mechanism):
     )
 
     def __post_init__(self) -> None:
-        positive(self.sigma)
-        positive(self.sigma_threshold)
+        check_noise_scale(self.sigma)
+        check_noise_scale(self.sigma_threshold)
         require_threshold(self.threshold)
 
     @property
     def checks(self) -> tuple[tuple[float, float], ...]:
-        """Of the largest count."""
+        """The check of the largest count."""
         return ((self.threshold, self.sigma_threshold),)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
-        """A check and, at worst, a noisy argmax."""
+        """Return a check and, at worst, a noisy argmax."""
         return (
             GaussianCheck(self.sigma_threshold, reach.votes),
             argmax_event(self.sigma, classes, reach),
         )
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """A check for every query, an argmax for each that was answered."""
+        """Return a check for every query and an argmax for each answered one."""
         check, argmax = self.events(classes, reach)
         answered = int(np.count_nonzero(answers != ABSTAIN))
         return Counter({check: len(answers)}) + Counter({argmax: answered})
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """Noise is drawn for every query alike, answered or not."""
+        """Check every query and answer where it passes; noise is drawn for all of them."""
         counts = tallies.unlock(reason="releasing a checked noisy argmax")
         check = counts.max(axis=1) + noise.gaussian(self.sigma_threshold, 1)[:, 0]
         winners = noisy_argmax(counts, self.sigma, noise)
         return np.where(check >= self.threshold, winners, np.int64(ABSTAIN))
 
     def log_law(self, tally: Tally) -> FloatArray:
-        """The check fails, or it passes and a class wins."""
+        """Return the law: the check fails, or it passes and a class wins."""
         fails, passes = log_bit((max(tally) - self.threshold) / self.sigma_threshold)
         return np.concatenate(([fails], passes + argmax_law(tally, self.sigma)))
 
     @classmethod
     def planned(cls, noise: float, teachers: int, **given: Any) -> Self:
-        """With the check of Scalable PATE's experiments, in proportion, unless it is given."""
+        """Use the check of Scalable PATE's experiments, scaled in proportion, unless given."""
         check = {
             "threshold": THRESHOLD_SHARE * teachers,
             "sigma_threshold": CHECK_RATIO * noise,
@@ -105,17 +105,17 @@ class ConfidentGNMax(Mechanism):
         return cls(noise, **check | given)
 
     def expected(self, classes: int, answered: float) -> Charges:
-        """A check for every query, an argmax for those that are answered."""
+        """Return a check for every query and an argmax for the answered share."""
         check, argmax = self.events(classes)
         return [(check, 1.0), (argmax, answered)]
 
     def chances(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The check passes by the largest count; who wins does not depend on it."""
+        """Return the chances; whether the check passes does not affect who wins."""
         passing = ndtr((counts.max(axis=1) - self.threshold) / self.sigma_threshold)
         return passing, chance_right(counts, self.sigma)
 
     def envelope(self, teachers: int, classes: int, order: float) -> FloatArray:
-        """Of the exact cost, by top count and runner-up."""
+        """Return an upper bound on the exact cost, by top count and runner-up."""
         check = (self.threshold, self.sigma_threshold)
         return envelope.confident_gnmax(
             teachers, classes, order, self.sigma, *check, runner_up=True
@@ -124,7 +124,7 @@ class ConfidentGNMax(Mechanism):
     def _published(
         self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 on answered queries plus a check on all."""
+        """Return the cost by Theorem 6 on answered queries, plus a check on all queries."""
         counts = tallies.unlock(reason=PRICING)
         check = published.threshold(orders, self.sigma_threshold, reach.votes)
         costs = np.tile(check, (len(counts), 1))
@@ -136,7 +136,7 @@ class ConfidentGNMax(Mechanism):
         return costs
 
     def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
-        """Of the whole law: abstain, or a class."""
+        """Return the cost of the whole law: abstain, or a class."""
         counts = tallies.unlock(reason=PRICING)
         check = (self.threshold, self.sigma_threshold)
         return exact.confident_gnmax(

@@ -1,4 +1,4 @@
-"""Who votes on a query, and what each ballot counts."""
+"""Which teachers vote on a query, and how much each ballot counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from ballotine.voting.tally import cells_of
 
 @dataclass(frozen=True)
 class VotingBlock:
-    """Teachers whose votes count alike: so many of them vote, each with this weight."""
+    """Teachers whose votes count equally.
+
+    Attributes:
+        teachers: their positions.
+        voters: how many of them vote on each query.
+        weight: the weight of each vote.
+    """
 
     teachers: Teachers
     voters: int
@@ -23,11 +29,11 @@ class VotingBlock:
 
 @dataclass(frozen=True, eq=False)
 class Electorate:
-    """All teachers, by what their votes count.
+    """All teachers and the weights of their votes.
 
     Attributes:
-        blocks: who is counted, and with which weight.
-        turns: which teachers of a block vote on which query, where they take turns.
+        blocks: the teachers by weight.
+        turns: which teachers of a block vote on which query, for blocks that take turns.
     """
 
     blocks: tuple[VotingBlock, ...]
@@ -35,15 +41,15 @@ class Electorate:
 
     @property
     def votes(self) -> float:
-        """What all ballots on one query weigh together: public, the same for every query."""
+        """The total weight of all ballots on one query: public, and the same for every query."""
         return sum(block.voters * block.weight for block in self.blocks)
 
     def count(self, ballots: IntArray, classes: int) -> FloatArray:
-        """Count votes for classes, whole votes first: weights enter once per class.
+        """Count votes for classes: whole votes per block, then weighted once per class.
 
         Args:
             ballots: class numbers, shape (queries, teachers).
-            classes: how many classes there are.
+            classes: the number of classes.
 
         Returns:
             Weighted counts, shape (queries, classes).
@@ -57,7 +63,7 @@ class Electorate:
         return totals.reshape(queries, classes)
 
     def weights(self, queries: int) -> FloatArray:
-        """What each ballot counts, shape (queries, teachers): 0 for those whose turn it is not."""
+        """Return the weight of each ballot, shape (queries, teachers); 0 if it is not its turn."""
         teachers = sum(len(block.teachers) for block in self.blocks)
         weights = np.zeros((queries, teachers))
         for block in self.blocks:

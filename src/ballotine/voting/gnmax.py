@@ -10,7 +10,7 @@ import numpy as np
 
 from ballotine.agreement import chance_right
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.oracle.gaussian import argmax_law
 from ballotine.oracle.neighbours import Tally
 from ballotine.privacy import envelope, exact, published
@@ -42,37 +42,37 @@ class GNMax(Mechanism):
     audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 2.0})
 
     def __post_init__(self) -> None:
-        positive(self.sigma)
+        check_noise_scale(self.sigma)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
-        """One noisy argmax."""
+        """Return one noisy argmax."""
         return (argmax_event(self.sigma, classes, reach),)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """Every query was answered."""
+        """Return an argmax for every query: all are answered."""
         return Counter({argmax_event(self.sigma, classes, reach): len(answers)})
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """Independent noise on every class, then the largest."""
+        """Add independent noise to every class and return the largest."""
         counts = tallies.unlock(reason="releasing a noisy argmax")
         return noisy_argmax(counts, self.sigma, noise)
 
     def log_law(self, tally: Tally) -> FloatArray:
-        """It never abstains."""
+        """Return the law; the mechanism never abstains."""
         return np.concatenate(([-np.inf], argmax_law(tally, self.sigma)))
 
     def chances(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Every query is answered."""
+        """Return the chances; every query is answered."""
         return np.ones(len(counts)), chance_right(counts, self.sigma)
 
     def envelope(self, teachers: int, classes: int, order: float) -> FloatArray:
-        """Of the exact cost, by top count and runner-up."""
+        """Return an upper bound on the exact cost, by top count and runner-up."""
         return envelope.gnmax(teachers, classes, order, self.sigma, runner_up=True)
 
     def _published(
         self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 over all neighbours."""
+        """Return the cost by Theorem 6 over all neighbours."""
         del answers
         counts = tallies.unlock(reason=PRICING)
         return published.gnmax_data_dependent(counts, orders, self.sigma, reach.votes)
@@ -83,14 +83,14 @@ class GNMax(Mechanism):
 
 
 def argmax_event(sigma: float, classes: int, reach: Reach) -> Event:
-    """What one noisy argmax releases, given how far a record reaches."""
+    """Return the event of one noisy argmax for records of this reach."""
     if reach.teachers == 1:
         return GaussianArgmax(sigma, classes, reach.weight)
     return SharedGaussianArgmax(sigma, classes, reach.teachers, reach.weight)
 
 
 def noisy_argmax(counts: FloatArray, sigma: float, noise: QueryNoise) -> IntArray:
-    """The winner of each row after independent Gaussian noise on every class."""
+    """Return the winner of each row after independent Gaussian noise on every class."""
     noisy = counts + noise.gaussian(sigma, counts.shape[1])
     winners: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
     return winners

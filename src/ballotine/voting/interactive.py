@@ -1,8 +1,7 @@
 """Interactive-GNMax: teachers answer where they contradict the student (Papernot et al. 2018).
 
-The student's own probabilities are public: it learnt from released answers alone. A query is a
-row the student has an opinion on, so queries depend on earlier answers, and only data-independent
-costs compose.
+The student's probabilities are public: it learned from released answers alone. They are part of
+a query, so queries depend on earlier answers, and only data-independent costs compose.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy.typing as npt
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.privacy.events import Event, GaussianCheck
 from ballotine.privacy.private import Private
 from ballotine.privacy.reach import ONE_VOTE, Reach
@@ -28,28 +27,28 @@ from ballotine.voting.tally import Tallies
 
 
 class StudentTallies(Tallies):
-    """Tallies (private) beside what the student thinks of the same queries (public)."""
+    """Tallies (private) with the student's probabilities for the same queries (public)."""
 
     __slots__ = ("probabilities", "teachers")
 
     def __init__(self, tallies: Tallies, probabilities: npt.ArrayLike, teachers: float) -> None:
-        """Put the student's probabilities beside the teachers' counts.
+        """Combine the teachers' counts with the student's probabilities.
 
         Args:
             tallies: the counts of some queries.
-            probabilities: what the student gives to each class, shape (queries, classes).
-            teachers: how many teachers there are (with weights: what they weigh together).
+            probabilities: the student's, for each class, shape (queries, classes).
+            teachers: the number of teachers, or their total weight.
         """
         opinions = np.asarray(probabilities, dtype=np.float64)
         if opinions.shape != (len(tallies), tallies.classes):
-            raise DataError("the student needs a probability for each class of each query")
+            raise DataError("the student must give a probability for each class of each query")
         if not np.all((opinions >= 0.0) & (opinions <= 1.0)):
             raise DataError("the student's probabilities must lie between 0 and 1")
         if not np.allclose(opinions.sum(axis=1), 1.0, atol=1e-3):
             raise DataError("the student's probabilities must add up to 1 for each query")
         if not (math.isfinite(teachers) and teachers > 0.0):
             raise DataError("the number of teachers must be positive")
-        counts = tallies.unlock(reason="the same counts, beside the student's probabilities")
+        counts = tallies.unlock(reason="the same counts, with the student's probabilities")
         Private.__init__(self, counts)
         self.probabilities: FloatArray = opinions
         self.teachers = teachers
@@ -59,23 +58,24 @@ class StudentTallies(Tallies):
 class InteractiveGNMax(Mechanism):
     """Check max_j(n_j − M p_j) + N(0, σ₁²) ≥ T, where p are the student's probabilities.
 
-    Where it holds, the teachers disagree with the student and answer as GNMax. Where it does not
-    and the student is sure (max_j p_j > γ), its own label is confirmed. Otherwise: abstain.
+    If it holds, the teachers disagree with the student and answer as in GNMax. If it does not and
+    the student is confident (max_j p_j > γ), the student's own label is confirmed. Otherwise the
+    mechanism abstains.
 
-    The check is one bit of a count that one vote moves by at most 1: M and p are public, every
-    n_j − M p_j moves by at most 1, and so does the largest of them.
+    The check releases one bit about a number that one vote changes by at most 1: M and p are
+    public, every n_j − M p_j changes by at most 1, and so does the largest of them.
 
-    Answers are class numbers, and do not tell whether teachers gave them or the student's label
-    was confirmed. `realised` therefore charges an argmax for every answer. `ask` also says which
-    were confirmed, and `realised_with_student` charges those their check only. Saying so is
-    public, and paid for by the check.
+    Answers are class numbers and do not show whether the teachers gave them or the student's label
+    was confirmed. `realised` therefore charges an argmax for every answer. `ask` also returns which
+    ones were confirmed, and `realised_with_student` charges only the check for those. Which ones
+    were confirmed is public; the check pays for it.
 
-    Release needs tallies that came through `with_student`.
+    `release` needs tallies from `with_student`.
 
     Attributes:
         sigma: standard deviation of the noise on each class's count, in votes.
-        threshold: votes by which the teachers must exceed what the student expects of them.
-        sigma_threshold: standard deviation of the noise of the check.
+        threshold: votes by which the teachers must exceed what the student predicts.
+        sigma_threshold: standard deviation of the noise on the check.
         confidence: γ, the probability above which the student's label is confirmed.
     """
 
@@ -86,8 +86,8 @@ class InteractiveGNMax(Mechanism):
     name: ClassVar[str] = "interactive-gnmax"
 
     def __post_init__(self) -> None:
-        positive(self.sigma)
-        positive(self.sigma_threshold)
+        check_noise_scale(self.sigma)
+        check_noise_scale(self.sigma_threshold)
         if not math.isfinite(self.threshold):
             raise ParameterError(f"the threshold must be finite, got {self.threshold}")
         if not 0.0 <= self.confidence <= 1.0:
@@ -96,24 +96,24 @@ class InteractiveGNMax(Mechanism):
     def with_student(
         self, tallies: Tallies, probabilities: npt.ArrayLike, teachers: float
     ) -> StudentTallies:
-        """Tallies beside what the student thinks of the same queries.
+        """Return tallies with the student's probabilities for the same queries.
 
         Args:
             tallies: the counts.
             probabilities: the student's, shape (queries, classes), each row adding up to 1.
-            teachers: M, how many teachers there are.
+            teachers: M, the number of teachers.
         """
         return StudentTallies(tallies, probabilities, teachers)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
-        """A check and, at worst, a noisy argmax."""
+        """Return a check and, at worst, a noisy argmax."""
         return (
             GaussianCheck(self.sigma_threshold, reach.votes),
             argmax_event(self.sigma, classes, reach),
         )
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """A check for every query; an argmax for every answer, for it may be the teachers'."""
+        """Return a check per query, and an argmax per answer, which may be the teachers'."""
         return self.realised_with_student(answers, np.zeros(len(answers), bool), classes, reach)
 
     def realised_with_student(
@@ -123,33 +123,33 @@ class InteractiveGNMax(Mechanism):
         classes: int,
         reach: Reach = ONE_VOTE,
     ) -> Counter[Event]:
-        """A check for every query; an argmax for every answer that was not confirmed."""
+        """Return a check per query, and an argmax per answer that was not confirmed."""
         check, argmax = self.events(classes, reach)
         from_teachers = int(np.count_nonzero((answers != ABSTAIN) & ~confirmed))
         return Counter({check: len(answers)}) + Counter({argmax: from_teachers})
 
     def require(self, tallies: Tallies) -> None:
-        """Counts alone do not say what the student thinks."""
-        self._beside_a_student(tallies)
+        """Refuse counts without the student's probabilities."""
+        self._require_student(tallies)
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """The answers alone."""
+        """Return the answers alone."""
         return self.ask(tallies, noise)[0]
 
     def ask(self, tallies: Tallies, noise: QueryNoise) -> tuple[IntArray, BoolArray]:
-        """The answers, and which of them confirm the student's own label."""
-        known = self._beside_a_student(tallies)
+        """Return the answers, and which of them confirm the student's own label."""
+        known = self._require_student(tallies)
         counts = known.unlock(reason="releasing a noisy argmax against the student")
         opinions = known.probabilities
         surprise = np.max(counts - known.teachers * opinions, axis=1)
         passed = surprise + noise.gaussian(self.sigma_threshold, 1)[:, 0] >= self.threshold
-        # Noise is drawn for every query alike, whoever answers it.
+        # Noise is drawn for every query, whether the teachers or the student answer it.
         winners = noisy_argmax(counts, self.sigma, noise)
         confirmed = ~passed & (opinions.max(axis=1) > self.confidence)
         own = np.where(confirmed, np.argmax(opinions, axis=1), ABSTAIN)
         return np.where(passed, winners, own).astype(np.int64), confirmed
 
-    def _beside_a_student(self, tallies: Tallies) -> StudentTallies:
+    def _require_student(self, tallies: Tallies) -> StudentTallies:
         if not isinstance(tallies, StudentTallies):
             raise DataError(f"{self.name} needs the student's probabilities: see with_student()")
         return tallies

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.oracle.laplace import argmax_law
 from ballotine.oracle.neighbours import Tally
 from ballotine.privacy import published
@@ -26,7 +26,7 @@ class LNMax(Mechanism):
     """Answer every query with argmax(counts + Laplace(1/γ)).
 
     Attributes:
-        gamma: inverse scale of the noise: larger γ, less noise, more cost.
+        gamma: inverse scale of the noise: a larger γ means less noise and a higher cost.
     """
 
     gamma: float = field(
@@ -34,37 +34,37 @@ class LNMax(Mechanism):
     )
     name: ClassVar[str] = "lnmax"
     analyses: ClassVar[frozenset[Bounds]] = frozenset({"published", "tight"})
-    # Charged as the worst of its kind, which it approaches when few answers are given.
+    # It is charged as the worst mechanism of its kind, which it approaches with few answers.
     audit: ClassVar[AuditDefault | None] = AuditDefault({"gamma": 1.0}, queries=3)
 
     def __post_init__(self) -> None:
-        positive(self.gamma)
+        check_noise_scale(self.gamma)
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:  # noqa: ARG002
-        """One noisy argmax; its cost does not depend on the number of classes."""
+        """Return one noisy argmax, whose cost does not depend on the number of classes."""
         refuse_reach(self, reach)
         return (LaplaceArgmax(self.gamma),)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """Every query was answered."""
+        """Return an argmax for every query: all are answered."""
         (argmax,) = self.events(classes, reach)
         return Counter({argmax: len(answers)})
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """Independent noise on every class, then the largest."""
+        """Add independent noise to every class and return the largest."""
         counts = tallies.unlock(reason="releasing a noisy argmax")
         noisy = counts + noise.laplace(1.0 / self.gamma, tallies.classes)
         winners: IntArray = np.argmax(noisy, axis=1).astype(np.int64)
         return winners
 
     def log_law(self, tally: Tally) -> FloatArray:
-        """It never abstains."""
+        """Return the law; the mechanism never abstains."""
         return np.concatenate(([-np.inf], argmax_law(tally, self.gamma)))
 
     def _published(
         self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Equations 10 and 11 of TTAC over all neighbours."""
+        """Return the cost by equations 10 and 11 of TTAC over all neighbours."""
         del answers
         refuse_reach(self, reach)
         counts = tallies.unlock(reason="pricing a noisy argmax for the data holder")

@@ -1,7 +1,7 @@
-"""The running cost of answered queries, group by group, chunk by chunk: private.
+"""The running cost of answered queries by group: private.
 
-This is the data holder's meter. With data-dependent bounds its readings depend on private
-votes: they steer nothing that is released, except in paper mode, which says so.
+This meter is for the data holder. With data-dependent bounds its readings depend on private
+votes, and nothing that is released depends on them, except in paper mode, which says so.
 """
 
 from __future__ import annotations
@@ -30,37 +30,40 @@ class Readings(Private):
     __slots__ = ()
 
 
-class Totals(Private):
-    """The cost so far of a record of each unit, shape (units, orders)."""
+class UnitCosts(Private):
+    """The cost so far for a record of each unit, shape (units, orders).
+
+    A unit is a whole group, or one teacher of a group that takes turns.
+    """
 
     __slots__ = ()
 
 
 @dataclass
 class Meter:
-    """Adds up costs on every order, per group and per teacher that takes turns.
+    """Adds up costs on a grid of orders, by group and by teacher that takes turns.
 
     Attributes:
-        plan: who voted with which weight, and what released the answers.
-        bounds: which analysis prices them.
+        plan: the groups, their weights and the mechanism.
+        bounds: which analysis prices the answers.
         orders: Rényi orders, shape (m,).
     """
 
     plan: Plan
     bounds: Bounds
     orders: FloatArray
-    _totals: dict[str, Totals] = field(default_factory=dict, repr=False)
+    _totals: dict[str, UnitCosts] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self._require_prices()
         for group in self.plan.groups:
             units = len(group.teachers) if group.takes_turns else 1
-            self._totals[group.name] = Totals(np.zeros((units, len(self.orders))))
+            self._totals[group.name] = UnitCosts(np.zeros((units, len(self.orders))))
 
     def _require_prices(self) -> None:
-        """Refuse an analysis that the mechanism lacks before anything is reserved or drawn.
+        """Refuse an analysis that the mechanism lacks, before anything is reserved or drawn.
 
-        Priced is a made-up vote: two teachers, two classes or labels.
+        This prices a made-up vote of two teachers on two classes or labels.
         """
         if self.bounds not in get_args(Bounds):
             raise ParameterError(f"bounds must be one of {', '.join(get_args(Bounds))}")
@@ -75,26 +78,26 @@ class Meter:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """Whose cost is metered."""
+        """The groups whose cost is metered."""
         return tuple(group.name for group in self.plan.groups)
 
     def add(
         self, tallies: Tallies, answers: IntArray, turns: IntArray | None = None
     ) -> dict[str, Private]:
-        """Meter further queries; returns the cost up to each, shape (queries, orders)."""
+        """Meter further queries; return each group's cost up to each, shape (queries, orders)."""
         return {name: Private(self._grown(name, tallies, answers, turns)) for name in self.groups}
 
     def readings(
         self, costs: dict[str, Private], delta: float, method: Method
     ) -> dict[str, Readings]:
-        """The ε of every group after each query."""
+        """Return the ε of every group after each query."""
         return {
             name: Readings(epsilons(self.orders, cost.unlock(reason=REASON), delta, method))
             for name, cost in costs.items()
         }
 
     def epsilon(self, name: str, delta: float, method: Method) -> tuple[float, float]:
-        """ε of a group so far and the order that proves it: private if the bounds are."""
+        """Return a group's ε so far and the order that proves it: private if the bounds are."""
         total = self._totals[name].unlock(reason=REASON).max(axis=0)
         return conversion.epsilon(self.orders, total, delta, method)
 
@@ -112,7 +115,7 @@ class Meter:
 
 
 def _peaks(each: FloatArray, totals: FloatArray, votes: BoolArray) -> FloatArray:
-    """The largest total of any teacher up to each query; totals are brought up to date."""
+    """Return the largest total of any teacher up to each query, and update `totals`."""
     peaks = np.tile(totals.max(axis=0), (len(each), 1))
     for teacher in range(votes.shape[1]):
         own = np.flatnonzero(votes[:, teacher])

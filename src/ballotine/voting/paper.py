@@ -1,7 +1,7 @@
-"""Stopping as the papers do, when the data-dependent cost reaches the budget: to reproduce.
+"""Paper mode: stop when the data-dependent cost reaches the budget, to reproduce papers.
 
-The number of answers then depends on private votes without any noise, so nothing that
-comes out of here may be released. The ledger, the guarantee and the report say so.
+The number of answers then depends on private votes without any noise, so no result of this mode
+may be released. The ledger, the guarantee and the report say so.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ CHUNK = 256
 
 
 class PaperSession(Session):
-    """Answers in order and stops before a group's data-dependent ε passes its budget.
+    """Answers in order and stops before any group's data-dependent ε exceeds its budget.
 
     Attributes:
-        stopped: True once a budget has ended.
+        stopped: True once a budget is exhausted.
     """
 
     def __init__(self, *parts: Any, **options: Any) -> None:
@@ -44,7 +44,7 @@ class PaperSession(Session):
         known: dict[bytes, Answer],
         advance: Advance,
     ) -> None:
-        """The meter must see every query again, in order: also those that were answered before."""
+        """Meter every query again, in order, including those that were answered before."""
         stored = dict(known)
         known.clear()
         todo = [query for query in first if query not in self._seen]
@@ -58,12 +58,12 @@ class PaperSession(Session):
         known.update({query: self._seen[query] for query in first if query in self._seen})
 
     def refusal(self) -> Exception:
-        """Why not a single query was answered."""
+        """Return the error that explains why no query was answered."""
         if self.ledger.spending().asked:
             return super().refusal()
         return InsufficientBudgetError(
-            "by the papers' analysis an answer to the first query costs more than the budget "
-            "allows; nothing was charged. Give a larger budget or use more noise",
+            "by the papers' analysis, answering the first query costs more than the budget "
+            "allows; nothing was charged. Use a larger budget or more noise",
             requested=math.inf,
             remaining=0.0,
         )
@@ -86,7 +86,7 @@ class PaperSession(Session):
         self._seen.update(zip(grant.ids[:head], as_answers(standing), strict=True))
 
     def _begins(self, query: bytes, row: Matrix, stored: dict[bytes, Answer]) -> bool:
-        """Whether the budget pays for one answer: who cannot answer anything reserves nothing."""
+        """Return whether the budget affords one answer; if not, nothing is reserved."""
         if query in stored or self.ledger.pending([query]):
             return True
         spending = self.ledger.spending()
@@ -100,7 +100,7 @@ class PaperSession(Session):
     def _affordable(
         self, meter: Meter, tallies: Tallies, answers: IntArray, turns: IntArray
     ) -> int:
-        """How many of these queries come before the first that a budget does not allow."""
+        """Return how many of these queries come before the first that exceeds a budget."""
         costs = meter.add(tallies, answers, turns)
         budgets = dict(self.ledger.terms.budgets)
         delta = self.ledger.budget.delta

@@ -1,8 +1,9 @@
-"""What a mechanism says about its fields: enough for command lines, run files and planning.
+"""Parameters of mechanisms, declared as metadata of their fields.
 
     sigma: float = field(metadata=parameter("Noise on each count, in votes.", above=0, votes=1))
 
-A field without it is for Python alone.
+Command lines, run files and planning use the declarations. A field without one is available only
+from Python.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ _KEY = "ballotine"
 
 @dataclass(frozen=True)
 class Parameter:
-    """What is known of one parameter.
+    """The declaration of one parameter.
 
     Attributes:
         help: one sentence for command lines.
-        above: the values are larger than this; None: no lower bound.
-        votes: the power of the number of votes with which it grows: 1 for noise and thresholds,
-            −1 for an inverse scale of noise, 0 for what does not depend on how many vote.
-        option: what the command line calls it, without dashes; the name of the field if absent.
-        symbol: what formulas call it; the name of the field if absent.
+        above: an exclusive lower bound; None: no bound.
+        votes: the power of the number of votes with which it scales: 1 for noise and thresholds,
+            −1 for an inverse scale of noise, 0 if it does not depend on the number of votes.
+        option: the name on the command line, without dashes; by default the field's name.
+        symbol: the symbol in formulas; by default the field's name.
     """
 
     help: str
@@ -37,7 +38,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Declared:
-    """A parameter as the class of a mechanism declares it."""
+    """A parameter with the name and type of its field."""
 
     name: str
     type: type[Any]
@@ -46,12 +47,12 @@ class Declared:
 
     @property
     def option(self) -> str:
-        """What the command line calls it."""
+        """The option on the command line."""
         return "--" + (self.parameter.option or self.name).replace("_", "-")
 
     @property
     def symbol(self) -> str:
-        """What formulas call it."""
+        """The symbol in formulas."""
         return self.parameter.symbol or self.name
 
 
@@ -63,12 +64,12 @@ def parameter(
     option: str | None = None,
     symbol: str | None = None,
 ) -> Mapping[str, Parameter]:
-    """Metadata for the field of a mechanism; see `Parameter`."""
+    """Return metadata for a field of a mechanism; see `Parameter`."""
     return MappingProxyType({_KEY: Parameter(help, above, votes, option, symbol)})
 
 
 def declared(kind: type[Any]) -> dict[str, Declared]:
-    """The parameters that a mechanism's class declares, by name, in their order."""
+    """Return the parameters that a mechanism's class declares, by name, in order."""
     hints = get_type_hints(kind)
     return {
         field.name: Declared(
@@ -81,14 +82,14 @@ def declared(kind: type[Any]) -> dict[str, Declared]:
 
 @dataclass(frozen=True)
 class SharedParameter:
-    """One parameter of several mechanisms: a single option, a single key of run files.
+    """A parameter that several mechanisms share: one option, and one key in run files.
 
     Attributes:
-        name: of the field.
-        option: what the command line calls it.
-        type: that of all of them; a float where some take whole numbers only.
+        name: the name of the field.
+        option: the option on the command line.
+        type: the common type; float if only some of them take whole numbers.
         above: the loosest lower bound.
-        helps: what it means, and for which mechanisms.
+        helps: the help texts, and the mechanisms that each is for.
     """
 
     name: str
@@ -99,15 +100,15 @@ class SharedParameter:
 
     @property
     def help(self) -> str:
-        """What it means to each mechanism, in one line."""
-        told = [f"{text.rstrip('.')} ({', '.join(names)})" for text, names in self.helps.items()]
-        return "; ".join([told[0], *(text[0].lower() + text[1:] for text in told[1:])]) + "."
+        """The help texts of all mechanisms in one line."""
+        texts = [f"{text.rstrip('.')} ({', '.join(names)})" for text, names in self.helps.items()]
+        return "; ".join([texts[0], *(text[0].lower() + text[1:] for text in texts[1:])]) + "."
 
 
 def shared(
     kinds: Mapping[str, type[Any]], without: Iterable[str] = ()
 ) -> dict[str, SharedParameter]:
-    """The parameters of several mechanisms together, by name.
+    """Return the parameters of several mechanisms, by name.
 
     Args:
         kinds: classes of mechanisms by name.
@@ -138,11 +139,11 @@ def _together(name: str, users: Mapping[str, Declared]) -> SharedParameter:
 
 
 def _plain(hint: Any) -> type[Any]:
-    """The type of a value that can be typed: the choices of a Literal are texts."""
+    """Return the plain type of a value; for a Literal, the type of its choices."""
     if get_origin(hint) in (Union, UnionType):
         (hint,) = (part for part in get_args(hint) if part is not type(None))
     if get_origin(hint) is Literal:
         return type(get_args(hint)[0])
     if hint not in (bool, int, float, str):
-        raise TypeError(f"a parameter with a {hint} cannot be typed: leave its metadata out")
+        raise TypeError(f"a parameter cannot be of type {hint}: leave its metadata out")
     return hint  # type: ignore[no-any-return]

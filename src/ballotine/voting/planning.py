@@ -1,4 +1,4 @@
-"""The smallest noise of a mechanism for so many queries within a budget: data-independent."""
+"""Find the smallest noise with which a number of queries fits a budget: data-independent."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from ballotine.privacy import plan
 from ballotine.privacy.guarantee import Budget
 from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.parameters import declared
-from ballotine.voting.registry import MECHANISMS, able, accepted
+from ballotine.voting.registry import MECHANISMS, accepted, mechanisms_with
 
 
 def plannable(name: str) -> type[Mechanism]:
-    """The class of a mechanism whose noise can be planned."""
+    """Return the class of a mechanism; refuse one whose noise cannot be planned."""
     kind = MECHANISMS.get(name)
     if kind is None or not kind.planned_by:
-        raise ParameterError(f"cannot plan {name!r}; choose {able('planned_by')}")
+        raise ParameterError(f"cannot plan {name!r}; choose {mechanisms_with('planned_by')}")
     return kind
 
 
-def beside_noise(kind: type[Mechanism], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that are given beside the noise that is planned; refuses any others."""
+def other_parameters(kind: type[Mechanism], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the given parameters; refuse unknown ones, and the noise, which is planned."""
     given = accepted(kind, parameters)
     if not kind.planned_by:
-        raise ParameterError(f"cannot plan {kind.name!r}; choose {able('planned_by')}")
+        raise ParameterError(f"cannot plan {kind.name!r}; choose {mechanisms_with('planned_by')}")
     if kind.planned_by in given:
-        raise ParameterError(f"{kind.planned_by} is what is planned: leave it out")
+        raise ParameterError(f"leave {kind.planned_by} out: it is what the plan finds")
     return given
 
 
@@ -38,12 +38,12 @@ class NoiseTarget:
     """What the noise is planned for.
 
     Attributes:
-        kind: of mechanism.
+        kind: the class of the mechanism.
         queries: how many are asked.
-        budget: the promise.
-        teachers: how many vote.
-        classes: how many classes they choose from.
-        answered: the share of the queries that is expected to be answered (a public guess).
+        budget: the budget to keep.
+        teachers: the number of teachers.
+        classes: the number of classes.
+        answered: the share of queries expected to be answered (a public guess).
     """
 
     kind: type[Mechanism]
@@ -68,7 +68,7 @@ class NoiseTarget:
 
     @property
     def mechanism(self) -> Mechanism:
-        """The mechanism with that noise."""
+        """The mechanism with the smallest noise."""
         return self.kind.planned(self.noise, self.teachers)
 
     @property
@@ -84,12 +84,12 @@ class NoiseTarget:
 
     @property
     def charges(self) -> plan.Charges:
-        """What one query is expected to cost then."""
+        """The expected charges of one query with that noise."""
         return self.mechanism.expected(self.classes, self.answered)
 
     @property
     def epsilon(self) -> float:
-        """What all queries cost then."""
+        """The ε of all queries with that noise."""
         return plan.epsilon_of(self._all(self.mechanism), self.budget.delta)
 
     def _all(self, mechanism: Mechanism) -> plan.Charges:

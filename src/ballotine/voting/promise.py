@@ -1,4 +1,4 @@
-"""The guarantee that a ledger supports, by its mode, with what it rests on."""
+"""The guarantee that a ledger supports, by its mode, with its assumptions."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ GROUPS_PUBLIC = (
     "chosen without looking at the record; teachers of a group see records of that group only, "
     "or as many copies as the plan says"
 )
-UNTOLD_SEEDS = (
+UNRECORDED_SEEDS = (
     "no answer of version 0.1 in this ledger came from seeded noise: that version did not write "
     "it down"
 )
-UNTOLD_REFUSALS = (
+UNRECORDED_REFUSALS = (
     "the budget refused no query of version 0.1 in this ledger: that version did not write it "
     "down; without this, the ceiling enforced by the ledger holds instead"
 )
@@ -67,12 +67,12 @@ def guarantee_of(
     usual: tuple[str, ...] = (),
     where: str = "everything in this ledger",
 ) -> Guarantee:
-    """The guarantee of everything in the ledger.
+    """Return the guarantee of everything in the ledger.
 
     Args:
-        ledger: what was released, and by which rule.
-        noise: what will be drawn from next; what was drawn before is in the ledger.
-        conditional: assumptions that a reader may well doubt.
+        ledger: the releases and their terms.
+        noise: the source of further noise; whether earlier noise was seeded is in the ledger.
+        conditional: assumptions that a reader may doubt.
         usual: assumptions that every run makes.
         where: which releases are counted.
     """
@@ -81,8 +81,8 @@ def guarantee_of(
     if len(spending.accounts) > 1:
         rests_on = (*rests_on, GROUPS_PUBLIC)
     if any(not binding.ensemble for binding in spending.bindings.values()):
-        untold = (UNTOLD_REFUSALS,) if NOT_ADAPTIVE in rests_on else ()
-        rests_on = (*rests_on, UNTOLD_SEEDS, *untold)
+        unrecorded = (UNRECORDED_REFUSALS,) if NOT_ADAPTIVE in rests_on else ()
+        rests_on = (*rests_on, UNRECORDED_SEEDS, *unrecorded)
     if conditional and kind is Kind.DATA_INDEPENDENT:
         kind = Kind.CONDITIONAL
     return Guarantee(
@@ -104,7 +104,7 @@ def guarantee_of(
 
 
 def stated(spending: Spending) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
-    """What may be stated about a ledger: ε, its kind, what it rests on, what to know about it."""
+    """Return what may be stated about a ledger: ε, its kind, assumptions and notes."""
     mode, ceiling = spending.terms.mode, spending.terms.loosest.epsilon
     if mode is Mode.PAPER:
         return ceiling, Kind.NOT_RELEASABLE, (), (NOT_RELEASABLE,)
@@ -123,10 +123,10 @@ def stated(spending: Spending) -> tuple[float, Kind, tuple[str, ...], tuple[str,
 def _published(
     statement: dict[str, Any], ceiling: float
 ) -> tuple[float, Kind, tuple[str, ...], tuple[str, ...]]:
-    """The same once an ε is published.
+    """Return what may be stated once an ε is published.
 
-    The smaller of two numbers is stated at δ, so both must hold at what the failure leaves of
-    δ. The ceiling does (`fixed_terms`); the worst case of what was asked, at δ, does not.
+    The smaller of two numbers is stated at δ, so both must hold at δ minus the probability of
+    failure. The ceiling does (`fixed_terms`); the worst case of what was asked, at δ, does not.
     """
     published = float(statement["epsilon"])
     if published >= ceiling:
@@ -136,7 +136,7 @@ def _published(
 
 
 def _counted(spending: Spending) -> str:
-    """How much was released, in words."""
+    """Return how much was released, in words."""
     queries = f"{spending.recorded:,} queries, {spending.answered:,} of them answered"
     if not spending.rounds:
         return queries

@@ -1,10 +1,10 @@
 """The ε of a fixed number of queries, published through a sanitised release.
 
-How it will be published (order, noise, shape of the envelope) is chosen before any vote is
-seen, from assumed votes, and written into the ledger when it is opened. After the last
-answer the exact cost is replaced by a proven envelope of it, and the sum leaves with noise
-on its logarithm and a margin for that noise. The margin may fail with a probability that is
-part of δ. Proofs: docs/proofs/envelope.md and smooth.md.
+The parameters of the publication (order, noise, shape of the envelope) are chosen from assumed
+votes before any vote is seen, and stored in the ledger when it is opened. After the last answer,
+the exact cost is replaced by a proven envelope, and the sum is released with noise on its
+logarithm and a margin for that noise. The margin may fail with a probability that is part of δ.
+Proofs: docs/proofs/envelope.md and smooth.md.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from ballotine.voting.mechanism import Mechanism
 from ballotine.voting.tally import Tallies
 
 ORDERS = (4.0, 5.0, 7.0, 10.0, 14.0, 20.0)
-"""Orders to choose among: small budgets end near the larger ones, few teachers at the smaller."""
+"""Orders to choose from: large ones suit small budgets, small ones suit few teachers."""
 AGREEMENT = ((0.96, 0.6), (0.8, 0.25), (0.5, 0.15))
-"""Assumed votes: what share of the teachers agree, on what share of the queries."""
+"""Assumed votes: the share of teachers that agree, and the share of queries where they do."""
 
 
 @dataclass(frozen=True)
 class Publication:
-    """How the ε will be published: numbers only, all of them fixed beforehand.
+    """The parameters of publishing ε, all fixed beforehand.
 
     Attributes:
-        order: the Rényi order at which everything is counted.
-        rate: the most by which one teacher changes the logarithm of the cost.
-        offset: what is added to each query's cost before the logarithm.
-        sigma: noise on the logarithm, in units of that rate.
+        order: the Rényi order at which costs are computed.
+        rate: the largest change of the logarithm of the cost by one teacher.
+        offset: a number added to each query's cost before taking the logarithm.
+        sigma: noise on the logarithm, in units of the rate.
         failure: probability that the noise makes the published ε too small.
-        teachers: how many vote.
-        classes: how many classes they choose from.
-        folded: δ covers the failure. Ledgers of version 0.1 state a confidence beside the
+        teachers: the number of teachers.
+        classes: the number of classes.
+        folded: whether δ covers the failure. Ledgers of version 0.1 state a confidence with the
             number instead.
     """
 
@@ -59,12 +59,12 @@ class Publication:
     folded: bool = True
 
     def to_json(self) -> str:
-        """Canonical text, for the ledger."""
+        """Return canonical text for the ledger."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Publication:
-        """Read it back."""
+        """Read the text from the ledger."""
         try:
             stored = json.loads(text)
             if "confidence" in stored:  # version 0.1
@@ -74,11 +74,11 @@ class Publication:
             raise LedgerError("the ledger does not say how its ε is published") from problem
 
     def converted_at(self, delta: float) -> float:
-        """What is left of δ once the failure is paid for."""
+        """Return what is left of δ after the probability of failure."""
         return delta - self.failure if self.folded else delta
 
-    def way(self, mechanism: Mechanism, delta: float) -> LogRelease:
-        """The release itself, with the mechanism's envelope."""
+    def log_release(self, mechanism: Mechanism, delta: float) -> LogRelease:
+        """Return the sanitised release, with the mechanism's envelope."""
         costs = envelope_of(mechanism, self.teachers, self.classes, self.order)
         return LogRelease(
             g=envelope.shape(costs, self.rate, self.offset),
@@ -100,16 +100,16 @@ def plan_publication(
     *,
     failure: float | None = None,
 ) -> tuple[Publication, float]:
-    """Choose how to publish from assumed votes; also returns the ε to expect on those.
+    """Choose how to publish from assumed votes; return that and the ε to expect on those votes.
 
     Args:
-        mechanism: what will answer.
-        teachers: how many vote.
-        classes: how many classes they choose from.
+        mechanism: the mechanism that will answer.
+        teachers: the number of teachers.
+        classes: the number of classes.
         queries: how many queries will be asked.
-        delta: δ of the published pair, the failure included.
-        failure: probability that the noise makes the published ε too small; a tenth of δ if
-            absent.
+        delta: δ of the published (ε, δ), including the failure.
+        failure: probability that the noise makes the published ε too small; by default a tenth
+            of δ.
     """
     places = assumed_places(teachers, classes, queries)
     way, expected = plan_log(
@@ -128,15 +128,15 @@ def plan_publication(
 def fixed_terms(
     mechanism: Mechanism, publication: Publication, queries: int, delta: float
 ) -> Terms:
-    """Terms of a ledger for so many queries: its ceiling is what they cost at worst."""
+    """Return terms of a ledger for this many queries; the ceiling is their worst-case cost."""
     events = mechanism.events(publication.classes)
     number = GaussianNumber(publication.sigma)
 
     def cost(orders: FloatArray) -> FloatArray:
         return queries * cost_of(events, orders) + number.cost(orders)
 
-    # At what the publication leaves of δ, so that the smaller of the ceiling and the published
-    # ε may be stated at δ; and a touch more, so that the sum of rounded costs still fits.
+    # Converted at what the publication leaves of δ, so that the smaller of the ceiling and the
+    # published ε may be stated at δ; slightly increased, so that the sum of rounded costs fits.
     ceiling, order = best_epsilon(cost, publication.converted_at(delta))
     budget = Budget(ceiling * (1.0 + 1e-9), delta)
     return Terms(
@@ -152,12 +152,12 @@ def fixed_terms(
 
 @dataclass(frozen=True)
 class FixedPromise:
-    """What a ledger in fixed mode is opened with; its ceiling follows when it is founded.
+    """What a ledger in fixed mode is opened with; its ceiling is computed when it is created.
 
     Attributes:
-        mechanism: the one that answers.
-        teachers: how many vote.
-        classes: how many classes they choose from.
+        mechanism: the mechanism that answers.
+        teachers: the number of teachers.
+        classes: the number of classes.
         queries: how many are asked.
         delta: the δ of the ceiling and of the published ε.
     """
@@ -169,14 +169,14 @@ class FixedPromise:
     delta: float
 
     def settle(self) -> Terms:
-        """Terms with a ceiling, and a way to publish: planning takes a while."""
+        """Return terms with a ceiling and a plan for publishing, which takes a while."""
         plan, _ = plan_publication(
             self.mechanism, self.teachers, self.classes, self.queries, self.delta
         )
         return fixed_terms(self.mechanism, plan, self.queries, self.delta)
 
     def disagreement(self, stored: Terms) -> str | None:
-        """Why a ledger with these terms is not the one asked for, or None."""
+        """Return why a ledger with these terms does not match, or None if it does."""
         if stored.mode is not Mode.FIXED:
             return f"it is in {stored.mode} mode, not in fixed mode"
         plan = Publication.from_json(stored.plan)
@@ -189,63 +189,63 @@ class FixedPromise:
         )
         for name, fixed, asked in pairs:
             if fixed != asked:
-                return f"its {name} was fixed beforehand as {fixed}, and {asked} is asked for"
+                return f"its {name} was fixed beforehand as {fixed}, but {asked} was requested"
         return None
 
 
 def publish(
     ledger: Ledger, mechanism: Mechanism, places: IntArray, noise: NoiseSource, binding: Binding
 ) -> dict[str, float | bool]:
-    """Publish the ε of a ledger whose queries are all answered; once, and for good.
+    """Publish the ε of a ledger whose queries are all answered; this happens only once.
 
     Args:
         ledger: in FIXED mode, with all of its queries answered.
-        mechanism: the one that answered them.
+        mechanism: the mechanism that answered them.
         places: top count and runner-up of every query: private.
-        noise: where the noise of the release comes from.
+        noise: the source of the noise on the release.
         binding: the account of these queries.
     """
     terms, spending = ledger.terms, ledger.spending()
     if terms.mode is not Mode.FIXED:
-        raise ParameterError("an ε is published in fixed mode only; strict budgets need no noise")
+        raise ParameterError("ε is published only in fixed mode; strict mode needs no publication")
     if spending.statement is not None:
         return spending.statement
     if spending.recorded != terms.queries or len(places) != terms.queries:
         raise LedgerError(
-            f"{spending.recorded} of {terms.queries} queries are answered; the ε of a fixed "
-            "number of queries is published when all of them are"
+            f"{spending.recorded} of {terms.queries} queries are answered; ε is published when all "
+            "of them are"
         )
     plan = Publication.from_json(terms.plan)
-    released = plan.way(mechanism, ledger.budget.delta).release(
+    released = plan.log_release(mechanism, ledger.budget.delta).release(
         places, noise, key=ledger.identity.encode()
     )
     return ledger.publish(_statement(released), (GaussianNumber(plan.sigma),), binding)
 
 
 def require_publishable(tallies: Tallies, teachers: int) -> None:
-    """Refuse counts that no envelope covers: it is for one whole vote of every teacher."""
+    """Refuse counts that envelopes do not cover: each teacher must have one whole vote."""
     counts = tallies.unlock(reason="checking that what the answers cost can be published")
     if np.any(counts != np.round(counts)) or np.any(counts.sum(axis=1) != teachers):
         raise DataError(
             "in fixed mode every row of counts must add up to the number of teachers, one whole "
-            "vote each, or the ε could not be published; use the strict mode for other counts"
+            "vote each; otherwise ε cannot be published. Use strict mode for other counts"
         )
 
 
 def places_of(tallies: Tallies, teachers: int) -> IntArray:
-    """Top count and runner-up of each query: what the envelope's cost depends on; private."""
+    """Return the top count and runner-up of each query, on which the envelope depends: private."""
     require_publishable(tallies, teachers)
     counts = tallies.unlock(reason="the sanitised release of what the answers cost")
     return np.sort(counts, axis=1)[:, :-3:-1].astype(np.int64)
 
 
 def envelope_of(mechanism: Mechanism, teachers: int, classes: int, order: float) -> FloatArray:
-    """A proven upper bound of the exact cost by top count and runner-up."""
+    """Return a proven upper bound on the exact cost by top count and runner-up."""
     return mechanism.envelope(teachers, classes, order)
 
 
 def assumed_places(teachers: int, classes: int, queries: int) -> IntArray:
-    """Votes assumed for planning: mostly agreement, sometimes none."""
+    """Return votes assumed for planning: teachers agree on most queries, but not on all."""
     places = []
     for agreeing, share in AGREEMENT:
         top = max(round(agreeing * teachers), -(-teachers // classes))
@@ -256,13 +256,13 @@ def assumed_places(teachers: int, classes: int, queries: int) -> IntArray:
 
 
 def _statement(released: Sanitised) -> dict[str, float | bool]:
-    sure = (
+    certainty = (
         {"failure": released.failure} if released.folded else {"confidence": 1.0 - released.failure}
     )
     return {
         "epsilon": released.epsilon,
         "delta": released.delta,
         "order": released.order,
-        **sure,
+        **certainty,
         "seeded": released.seeded,
     }

@@ -1,4 +1,4 @@
-"""How votes are counted, charged and stopped: settled before any of them is seen."""
+"""Rules for counting and charging votes and for when to stop: fixed before any vote is seen."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ballotine.voting.publication import FixedPromise
 
 @dataclass(frozen=True)
 class Rules:
-    """Everything that decides an answer but the votes and the noise; all of it is public.
+    """Everything that determines an answer except the votes and the noise: public.
 
     Attributes:
-        plan: who votes with which weight and pays what.
-        classes: how many classes, or labels, are voted on.
+        plan: the teachers, the weights of their votes, and what each group pays.
+        classes: the number of classes, or labels.
         mode: when answering stops.
         queries: how many different queries are asked in fixed mode.
         bounds: the analysis that stops the paper mode.
@@ -44,30 +44,30 @@ class Rules:
             if value not in known:
                 raise ParameterError(f"{name} must be one of {', '.join(known)}")
         if (self.queries is not None) != (self.mode is Mode.FIXED):
-            raise ParameterError("the fixed mode, and no other, needs a number of queries")
+            raise ParameterError("give a number of queries in fixed mode, and only there")
         if self.queries is not None and self.queries < 1:
-            raise ParameterError("the fixed mode needs the number of queries, beforehand")
+            raise ParameterError(f"fixed mode needs at least one query, got {self.queries}")
         self.mechanism.require_votes(self.plan.votes)
         if self.mode is not Mode.FIXED:
             self.promise()
         elif self.plan.individual or math.isfinite(self.plan.groups[0].epsilon):
             raise ParameterError(
-                "the fixed mode promises no ε beforehand: leave the budget's ε away; individual "
-                "budgets need the strict mode"
+                "fixed mode promises no ε beforehand: leave out the budget's ε; individual "
+                "budgets need strict mode"
             )
 
     @property
     def mechanism(self) -> Mechanism:
-        """What turns tallies into answers."""
+        """The mechanism that turns tallies into answers."""
         return self.plan.mechanism
 
     @property
     def charge(self) -> Charge:
-        """What one query costs each group, at worst."""
+        """The worst-case cost of one query for each group."""
         return self.plan.charge(self.classes)
 
     def promise(self) -> Promise:
-        """What the ledger is opened with."""
+        """Return the terms to open the ledger with."""
         plan = self.plan
         if self.queries is not None:
             return FixedPromise(
@@ -76,12 +76,12 @@ class Rules:
         return Terms(tuple(plan.budgets.items()), self.mode)
 
     def describe(self) -> str:
-        """Canonical text of all that decides how a query is counted and charged."""
-        # A plan that is standard PATE in every respect asks standard PATE's queries.
+        """Return everything that determines how a query is counted and charged, as text."""
+        # A plan that is standard PATE in every respect has the same queries as standard PATE.
         return self.mechanism.describe() + ("" if self.plan.standard else self.plan.describe())
 
     def query_ids(self, keys: Sequence[bytes], ensemble: bytes) -> list[bytes]:
-        """Names of queries: the same row, ensemble and rule are the same query."""
+        """Return query ids: the same row, ensemble and rules are the same query."""
         rule = len(ensemble).to_bytes(4, "big") + ensemble + self.describe().encode()
         context = hashlib.sha256(rule).digest()
         return [hashlib.sha256(context + key).digest() for key in keys]
@@ -89,12 +89,12 @@ class Rules:
     def binding(
         self, ensemble: bytes = b"", groups: str = "", pool: Iterable[bytes] | None = None
     ) -> Binding:
-        """The account that queries by these rules belong to.
+        """Return the account that queries by these rules belong to.
 
         Args:
-            ensemble: names the voters; keyed, so that it may be shown.
-            groups: a keyed hash of every record's group, where they have budgets of their own.
-            pool: names of all queries, where they are fixed beforehand.
+            ensemble: the identity of the voters, as a keyed hash, so that it may be shown.
+            groups: a keyed hash of every record's group, if budgets are individual.
+            pool: ids of all queries, if they are fixed beforehand.
         """
         digest = "" if pool is None else pool_digest(pool)
         return Binding(self.charge, ensemble.hex(), self.describe(), groups, digest)

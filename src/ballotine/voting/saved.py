@@ -1,7 +1,7 @@
-"""Answering votes that somebody saved, through a ledger: in Python or by ``ballotine vote``.
+"""Answer saved votes through a ledger, in Python or by ``ballotine vote``.
 
-The file is read in chunks, so memory does not grow with the number of queries. A query is
-a row of a file: the same file always gets the same answers, another file new ones.
+The file is read in chunks, so memory does not grow with the number of queries. A query is a row
+of a file: the same file always gets the same answers, and another file gets new ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ballotine.voting.promise import guarantee_of
 from ballotine.voting.publication import require_publishable
 from ballotine.voting.rules import Rules
 from ballotine.voting.session import Session, whole_numbers
-from ballotine.voting.tally import MOST_CLASSES, Tallies
+from ballotine.voting.tally import MAX_CLASSES, Tallies
 
 CHUNK = 8192
 TEACHERS = (
@@ -36,8 +36,8 @@ TEACHERS = (
 SETTINGS = "the settings were chosen without looking at the private data or the votes"
 FROM_VOTES = "the number of classes was read from the votes"
 LIKE_TALLIES = (
-    "{} looks like counts, not like ballots: {}. If it holds counts, one column per class, say "
-    "so with --tallies; if every column is a teacher's class numbers, say --ballots"
+    "{} looks like counts, not ballots: {}. If it holds counts, one column per class, use "
+    "--tallies; if each column holds a teacher's class numbers, use --ballots"
 )
 
 
@@ -47,13 +47,13 @@ class SavedVotes:
 
     Attributes:
         file: from `ballotine.data.ballots.open_votes`.
-        classes: how many classes (or labels) are voted on.
-        tallies: the file holds counts, not ballots.
-        queries: only the first so many rows; None for all.
-        thresholds: what a label's probability must exceed, when ballots are probabilities.
-        classes_from_votes: the number of classes was read from the file: for the holder's eyes,
-            because what is answered may not depend on it.
-        ballots: somebody vouches that these are ballots, even if they look like counts.
+        classes: the number of classes, or labels.
+        tallies: whether the file holds counts instead of ballots.
+        queries: read only this many rows; None for all.
+        thresholds: what a label's probability must exceed, if ballots are probabilities.
+        classes_from_votes: whether the number of classes was read from the file. Such votes are
+            for the holder only, because answers may not depend on that number.
+        ballots: whether the user confirms that these are ballots, even if they look like counts.
     """
 
     file: VoteFile
@@ -76,7 +76,7 @@ class SavedVotes:
         thresholds: float | None = None,
         ballots: bool = False,
     ) -> SavedVotes:
-        """Settle what the votes are about, from public knowledge where it is given."""
+        """Find the number of classes or labels, from public knowledge if it is given."""
         several = file.labels is not None
         if mechanism.task.several != several:
             wanted = "two axes" if several else "(queries, teachers, labels)"
@@ -84,23 +84,23 @@ class SavedVotes:
         if tallies and (several or classes not in (None, file.columns)):
             raise ParameterError("tallies have one column per class, and no labels")
         if tallies and ballots:
-            raise ParameterError("a file holds tallies or ballots: say one of them")
+            raise ParameterError("a file holds either tallies or ballots: choose one")
         known = file.columns if tallies else (file.labels or classes)
         if known is not None:
             return cls(file, known, tallies, queries, thresholds, ballots=ballots)
         most = max(int(rows.max()) for rows in file.chunks(queries))
-        if most >= MOST_CLASSES:
-            raise DataError(f"{file.path} holds ballots for more than {MOST_CLASSES} classes")
+        if most >= MAX_CLASSES:
+            raise DataError(f"{file.path} holds ballots for more than {MAX_CLASSES} classes")
         return cls(file, max(2, 1 + most), tallies, queries, thresholds, True, ballots)
 
     @property
     def number(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return self.file.queries if self.queries is None else min(self.queries, self.file.queries)
 
     @property
     def teachers(self) -> int:
-        """How many teachers voted; of tallies, their sum."""
+        """The number of teachers; for tallies, the sum of the first row."""
         if not self.tallies:
             return self.file.columns
         first = next(self.file.chunks(1))
@@ -108,36 +108,36 @@ class SavedVotes:
 
     @property
     def identity(self) -> bytes:
-        """The votes' content: the file, and how it is read where that is not as plain ballots.
+        """The content of the votes: the file's digest, and how it is read.
 
-        Plain ballots go by their file alone, as in older ledgers.
+        Plain ballots are identified by the file alone, as in older ledgers.
         """
         reading = (self.tallies, self.file.labels, self.thresholds)
         how = b"" if reading == (False, None, None) else b"\0read as " + repr(reading).encode()
         return self.file.digest() + how
 
     def chunks(self) -> Iterator[Tallies | IntArray]:
-        """The votes, some rows at a time, each of them checked."""
+        """Yield the votes chunk by chunk, validated."""
         for rows in self.file.chunks(self.queries):
             yield self._read(rows)
 
     def check(self, *, published: bool = False) -> None:
-        """Read everything once: what is wrong with a row is found before anything is paid.
+        """Read everything once, so that invalid rows are found before anything is charged.
 
         Args:
-            published: what the answers cost will be published, as in fixed mode.
+            published: whether the cost of the answers will be published, as in fixed mode.
         """
         if self.classes_from_votes:
             raise ParameterError(
-                "the number of classes is public knowledge and not to be read from the votes: "
-                "state it with --classes"
+                "the number of classes must be public knowledge and may not be read from the "
+                "votes: give it with --classes"
             )
         sums: set[int] = set()
         rows = 0
-        # Whoever asks one row of many still shows whether rows have the same sum.
+        # If only one row is asked, a second one shows whether rows have the same sum.
         alone = self.queries == 1 and not self.tallies
-        shown = replace(self, queries=2) if alone else self
-        for chunk in shown.chunks():
+        read = replace(self, queries=2) if alone else self
+        for chunk in read.chunks():
             if isinstance(chunk, Tallies):
                 if published:
                     require_publishable(chunk, self.teachers)
@@ -157,20 +157,20 @@ class SavedVotes:
             return cast_labels(rows, self.thresholds)  # type: ignore[return-value]
         if rows.dtype.kind == "f" and np.any(rows != np.round(rows)):
             raise DataError(
-                f"{self.file.path} holds fractions; ballots are whole numbers (for labels, give "
-                "the threshold that turns probabilities into 0/1)"
+                f"{self.file.path} holds fractions, but ballots are whole numbers (for "
+                "probabilities of labels, give the threshold that turns them into 0/1)"
             )
         most = 1 if self.file.labels is not None else self.classes - 1
         if float(rows.max()) > most:
             if self.file.labels is not None:
                 raise DataError(f"{self.file.path} holds numbers above 1; labels are 0 or 1")
-            reason = f"it holds numbers above {most}, and there are {self.classes} classes"
+            reason = f"it holds numbers above {most}, but there are {self.classes} classes"
             raise DataError(LIKE_TALLIES.format(self.file.path, reason))
         return whole_numbers(rows.astype(np.int64) if rows.dtype.kind == "f" else rows)
 
 
-class _Shown:
-    """The part of a file that is being answered; rows are positions in the file."""
+class _CurrentChunk:
+    """The voters of the chunk that is being answered; rows are positions in the file."""
 
     def __init__(self, identity: bytes, teachers: int) -> None:
         self.identity = identity
@@ -181,12 +181,12 @@ class _Shown:
     def __len__(self) -> int:
         return self._teachers
 
-    def show(self, start: int, chunk: Tallies | IntArray) -> None:
-        """Move on to the next part."""
+    def load(self, start: int, chunk: Tallies | IntArray) -> None:
+        """Move on to the next chunk."""
         self._start, self._chunk = start, chunk
 
     def ballots(self, rows: Matrix) -> Tallies | IntArray:
-        """The votes at these positions."""
+        """Return the votes at these positions."""
         some = rows - self._start
         if isinstance(self._chunk, Tallies):
             return Tallies(self._chunk.unlock(reason="answering some of the queries")[some])
@@ -203,34 +203,34 @@ def vote(
     *,
     groups: bytes = b"",
 ) -> tuple[Answers, Guarantee, Anchor]:
-    """Answer saved votes until they or the budget end; what was answered before costs nothing.
+    """Answer saved votes until they or the budget end; repeated queries cost nothing.
 
     Args:
         votes: the file and how to read it.
-        rules: how votes are counted, charged and stopped.
+        rules: how votes are counted and charged, and when to stop.
         ledger: the data set's ledger; None for one in memory.
         noise: secure, or seeded for experiments.
-        advance: is told how many more queries are settled, for progress bars.
-        groups: which teacher belongs to which group; when that changes, nobody can tell whether
-            records changed theirs, and every query is charged at the worst.
+        advance: called with the number of queries that are done, for progress bars.
+        groups: which teacher belongs to which group. If that changes, records may have changed
+            their groups too, and every query is charged at the worst case.
 
     Returns:
-        The answers, the guarantee of everything in the ledger, and where the ledger stood then.
+        The answers, the guarantee of everything in the ledger, and the ledger's anchor then.
     """
     if rules.mode is Mode.FIXED and rules.queries != votes.number:
         raise ParameterError(
-            f"{rules.queries} queries were decided on, and the file has {votes.number}; state as "
-            "many as there are, nothing was charged"
+            f"{rules.queries} queries were fixed beforehand, but the file has {votes.number}; give "
+            "the number of rows. Nothing was charged"
         )
     votes.check(published=rules.mode is Mode.FIXED)
     with Ledger.open(ledger, rules.promise()) as book:
         content = votes.identity
         # A seeded run must be repeatable with a new ledger; a real one must not be guessable.
         name = noise.words("saved votes", content, 4) if noise.seeded else book.keyed(content)
-        shown = _Shown(name, rules.plan.teachers if votes.tallies else votes.teachers)
+        current = _CurrentChunk(name, rules.plan.teachers if votes.tallies else votes.teachers)
         session = Session.open(
             rules,
-            shown,
+            current,
             book,
             noise,
             groups=book.keyed(b"groups\0" + groups).hex() if rules.plan.individual else "",
@@ -238,23 +238,23 @@ def vote(
             chunk=CHUNK,
         )
         parts = [
-            session.answer(rows, _keys_of(rows), advance).labels for rows in _shown(votes, shown)
+            session.answer(rows, _keys_of(rows), advance).labels for rows in _rows(votes, current)
         ]
         answers = Answers(np.concatenate(parts), session.names)
         if not answers.asked.any():
             raise session.refusal()
         if rules.mode is Mode.FIXED:
-            session.publish(_shown(votes, shown), _keys_of)
-        with book.snapshot():  # others may write: guarantee and anchor are of one moment
+            session.publish(_rows(votes, current), _keys_of)
+        with book.snapshot():  # others may write: guarantee and anchor must be of one moment
             guarantee = guarantee_of(book, noise, usual=(TEACHERS, SETTINGS))
             return answers, guarantee, book.head()
 
 
-def _shown(votes: SavedVotes, shown: _Shown) -> Iterator[IntArray]:
-    """Positions of the file's rows, chunk by chunk, each shown before it is handed out."""
+def _rows(votes: SavedVotes, current: _CurrentChunk) -> Iterator[IntArray]:
+    """Yield the positions of the file's rows chunk by chunk, loading each chunk first."""
     start = 0
     for chunk in votes.chunks():
-        shown.show(start, chunk)
+        current.load(start, chunk)
         yield np.arange(start, start + len(chunk))
         start += len(chunk)
 

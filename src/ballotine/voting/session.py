@@ -1,8 +1,8 @@
-"""Answering queries through the ledger: the one session that does it.
+"""The session that answers queries through the ledger.
 
-For each chunk: look up what was answered before, fetch and check the ballots of the rest,
-reserve their worst case, only then draw noise, record, and hand out what the ledger holds.
-Estimators, runs, saved votes, and whoever else has voters, all answer through here.
+For each chunk it looks up what was answered before, fetches and validates the ballots of the
+rest, reserves their worst-case cost, only then draws noise, records the answers, and returns what
+the ledger holds. Estimators, runs, saved votes and other voters all answer through a session.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from ballotine.voting.voters import Voters
 
 CHUNK = 64
 RECORDS = "records:"
-"""How a mark of groups begins that was taken of the records themselves."""
+"""Prefix of a hash of groups that was computed from the records themselves."""
 Advance = Callable[[int], None]
 
 
 class Session:
-    """Rules, voters, a ledger and a noise source, found to fit each other.
+    """Rules, voters, a ledger and a noise source that match each other.
 
-    Open it with `Session.open`, which refuses every mismatch before anything is paid for.
+    Open it with `Session.open`, which refuses any mismatch before anything is charged.
     """
 
     def __init__(
@@ -75,18 +75,18 @@ class Session:
         run: str = "",
         chunk: int = CHUNK,
     ) -> Session:
-        """A session, if everything fits.
+        """Return a session; refuse rules, voters and ledgers that do not match.
 
         Args:
-            rules: how votes are counted, charged and stopped.
-            voters: who votes.
-            ledger: of the data set they learnt from.
+            rules: how votes are counted and charged, and when to stop.
+            voters: the source of ballots.
+            ledger: the ledger of the data set that the voters learned from.
             noise: secure, or seeded for experiments.
-            names: what class numbers stand for, or the names of the labels.
-            groups: a keyed hash of every record's group, where they have budgets of their own.
-            pool: keys of all rows, in fixed mode: neither fewer nor more are asked.
+            names: the classes by number, or the names of the labels.
+            groups: a keyed hash of every record's group, if budgets are individual.
+            pool: keys of all rows, in fixed mode: exactly these are asked.
             run: a label for ``ballotine ledger show``.
-            chunk: how many queries are paid for at once.
+            chunk: how many queries are reserved at once.
         """
         from ballotine.voting.paper import PaperSession
 
@@ -103,18 +103,18 @@ class Session:
     ) -> Answers:
         """Answer queries in order until all are answered or the budget ends.
 
-        Queries that an interrupted session has paid for come first: they cost nothing more.
+        Queries that an interrupted session has reserved come first: they cost nothing more.
 
         Args:
-            rows: public rows, as the voters take them.
-            keys: what tells rows apart; by default their content. Equal keys are one query.
-            advance: is told how many more queries are settled, for progress bars.
+            rows: public rows, in the form that the voters accept.
+            keys: what identifies each row; by default its content. Equal keys are one query.
+            advance: called with the number of queries that are done, for progress bars.
         """
         known_keys = row_keys(rows) if keys is None else keys
         ids = self._ids(known_keys)
-        if not self.holds(known_keys):
+        if not self.in_pool(known_keys):
             raise LedgerMismatchError(
-                "in fixed mode all rows are given beforehand, and some of these are others"
+                "in fixed mode all rows are fixed beforehand, and some of these are not among them"
             )
         first: dict[bytes, int] = {}
         for position, query in enumerate(ids):
@@ -135,8 +135,8 @@ class Session:
         """In fixed mode, publish the ε of all queries once they are answered, with noise.
 
         Args:
-            pool: all different rows, some at a time.
-            keys: what tells rows apart, as when they were answered.
+            pool: all different rows, in chunks.
+            keys: what identifies each row, as when they were answered.
         """
         if self.rules.mode is not Mode.FIXED or self.ledger.spending().statement is not None:
             return
@@ -145,27 +145,27 @@ class Session:
             tallies = self._tallied(self._votes(rows), np.arange(len(rows)))
             places.append(places_of(tallies, len(self.voters)))
             asked.update(self._ids(keys(rows)))
-        if asked != Counter(self._pool):  # else the ε would be that of other votes
+        if asked != Counter(self._pool):  # otherwise ε would be that of other votes
             raise LedgerMismatchError(
-                "an ε is published of the queries that were fixed beforehand, each of them once, "
-                "and these rows are others"
+                "ε is published for the queries that were fixed beforehand, each of them once, "
+                "but these rows are different"
             )
         publish(self.ledger, self.rules.mechanism, np.concatenate(places), self.noise, self.binding)
 
-    def holds(self, keys: Sequence[bytes]) -> bool:
-        """Whether all of these rows are among those that were fixed beforehand."""
+    def in_pool(self, keys: Sequence[bytes]) -> bool:
+        """Return whether all of these rows are among those fixed beforehand."""
         return self._pool is None or self._pool.issuperset(self._ids(keys))
 
-    def is_whole(self, keys: Sequence[bytes]) -> bool:
-        """Whether these rows are all that were fixed beforehand."""
+    def is_whole_pool(self, keys: Sequence[bytes]) -> bool:
+        """Return whether these rows are all of those fixed beforehand."""
         return self._pool is not None and self._pool == set(self._ids(keys))
 
     def refusal(self) -> Exception:
-        """Why another query is not allowed."""
+        """Return the error that explains why no further query is allowed."""
         return self.ledger.refusal(self.binding)
 
     def close(self) -> None:
-        """Let go of the ledger."""
+        """Close the ledger."""
         self.ledger.close()
 
     def __enter__(self) -> Self:
@@ -175,25 +175,24 @@ class Session:
         self.close()
 
     def realised(self, answers: IntArray, group: str) -> Counter[Event]:
-        """What answers did release about the records of a group."""
+        """Return what answers released about the records of a group."""
         reach = self.rules.plan.reach(group)
         return self.rules.mechanism.realised(answers, self.rules.classes, reach)
 
     def _require_fit(self) -> None:
-        """Refuse every mismatch of rules, voters and ledger: nothing is paid for yet."""
+        """Refuse rules, voters and ledgers that do not match, before anything is charged."""
         rules = self.rules
         if len(self.voters) != rules.plan.teachers:
             raise DataError(
-                f"{len(self.voters)} voters cast ballots, and the rules are for "
-                f"{rules.plan.teachers}"
+                f"there are {len(self.voters)} voters, but the rules are for {rules.plan.teachers}"
             )
         if len(self.names) != rules.classes:
-            raise ParameterError(f"{rules.classes} classes need as many names")
+            raise ParameterError(f"give {rules.classes} names, one for each class or label")
         require_ledger(rules, self.ledger, self.binding.groups)
         if rules.mode is Mode.FIXED and len(self._pool or ()) != rules.queries:
             raise ParameterError(
-                f"{rules.queries} queries were fixed beforehand, and {len(self._pool or ())} "
-                "different rows are given; give all of them at once"
+                f"{rules.queries} queries were fixed beforehand, but {len(self._pool or ())} "
+                "different rows were given; give all of them at once"
             )
         self.ledger.spending().require_chargeable(self.binding)
 
@@ -201,7 +200,7 @@ class Session:
         return self.rules.query_ids(keys, self.voters.identity)
 
     def _constant(self, queries: int, mark: int) -> IntArray:
-        """The same mark as the answer to every query, and for every label."""
+        """Return the same mark as the answer to every query, and for every label."""
         tail = self.rules.mechanism.task.tail(self.rules.classes)
         return np.full((queries, *tail), mark, dtype=np.int64)
 
@@ -220,15 +219,15 @@ class Session:
             answered = self._answer_batch(batch, rows[places])
             known.update(answered)
             advance(len(answered))
-            # Abstentions cost less than was set aside for them: what was refused may fit now.
+            # Abstentions cost less than was reserved for them: what was refused may fit now.
             start += len(answered)
             if not answered:
                 break
 
     def _answer_batch(self, batch: list[bytes], rows: Matrix) -> dict[bytes, Answer]:
-        """Answer those of a batch that the budget allows."""
+        """Answer as many queries of a batch as the budget allows."""
         votes = self._votes(rows)
-        # Counting once before anything is paid for finds out whether it can be done.
+        # Counting once before anything is charged finds ballots that cannot be counted.
         tallies = self._tallied(votes, np.arange(len(batch)))
         if self.rules.mode is Mode.FIXED:
             require_publishable(tallies, len(self.voters))
@@ -265,7 +264,7 @@ class Session:
     def _granted(
         self, batch: list[bytes], votes: Tallies | IntArray, rows: Matrix, grant: Grant
     ) -> Tallies:
-        """Counts of the queries that may be answered, by those whose turn it is."""
+        """Count the granted queries again, by the teachers whose turn it is."""
         places = {query: place for place, query in enumerate(batch)}
         kept = np.array([places[query] for query in grant.ids], dtype=np.int64)
         some = self.voters.ballots(rows[kept]) if isinstance(votes, Tallies) else votes[kept]
@@ -273,27 +272,27 @@ class Session:
 
 
 def require_ledger(rules: Rules, ledger: Ledger, groups: str = "") -> None:
-    """Refuse a ledger that promises something else, or knows records in other groups.
+    """Refuse a ledger with other terms, or one that charged the records in other groups.
 
     Args:
-        rules: how votes are to be charged.
-        ledger: where.
-        groups: a keyed hash of every record's group, where they have budgets of their own.
+        rules: how votes are charged.
+        ledger: the ledger to check.
+        groups: a keyed hash of every record's group, if budgets are individual.
     """
     reason = rules.promise().disagreement(ledger.terms)
     if reason is not None:
-        raise LedgerMismatchError(f"the ledger does not fit: {reason}; nothing was charged")
+        raise LedgerMismatchError(f"the ledger does not match: {reason}; nothing was charged")
     known = {binding.groups for binding in ledger.spending().bindings.values()}
     if groups.startswith(RECORDS) and any(k.startswith(RECORDS) for k in known - {groups}):
         raise LedgerMismatchError(
-            "records are in other groups than when this ledger first charged them, and a "
-            "record's group is part of the promise to it; nothing was charged. Restore the "
-            "groups, or give the records a new ledger whose budgets add to this one's"
+            "records are in different groups than when this ledger first charged them, and a "
+            "record's group is part of its guarantee; nothing was charged. Restore the groups, "
+            "or use a new ledger, whose budgets add to those of this one"
         )
 
 
 def whole_numbers(ballots: Matrix) -> IntArray:
-    """Ballots as signed numbers, whatever type they came in."""
+    """Return ballots as signed integers; refuse other types."""
     if ballots.dtype.kind not in "biu":
         raise DataError("ballots must be whole numbers")
     if ballots.dtype != np.uint64:

@@ -1,4 +1,4 @@
-"""Ballots become tallies; tallies are private and say nothing about themselves."""
+"""Tallies of ballots: private, and not shown when printed."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from ballotine.privacy._validate import numbers_of
 from ballotine.privacy.private import Private
 from ballotine.types import FloatArray, IntArray
 
-MOST_CLASSES = 1 << 16
-"""Counting takes a cell per class and query: a forged ballot could ask for any number."""
+MAX_CLASSES = 1 << 16
+"""Counting needs memory per class and query, and a forged ballot could name any class."""
 
 
 class Tallies(Private):
     """The counts of a batch of queries, shape (queries, classes): private.
 
-    A tally is not protected by anything yet; only a mechanism, or a holder who states a
-    reason, may open it.
+    A tally has no protection yet: only a mechanism, or a holder who states a reason, may unlock it.
     """
 
     __slots__ = ()
@@ -46,15 +45,15 @@ class Tallies(Private):
 
     @property
     def classes(self) -> int:
-        """The number of classes (public)."""
+        """The number of classes: public."""
         return int(self._values.shape[1])
 
 
 def cells_of(ballots: IntArray, classes: int) -> IntArray:
-    """The cell of a table (queries, classes), numbered through, that each ballot counts in.
+    """Return the flat index into (queries, classes) that each ballot counts for.
 
     Raises:
-        DataError: they are not ballots for so many classes, which is checked before any count.
+        DataError: if they are not ballots for this many classes; nothing is counted then.
     """
     if ballots.ndim != 2:
         raise DataError("ballots need the shape (queries, teachers)")
@@ -62,9 +61,9 @@ def cells_of(ballots: IntArray, classes: int) -> IntArray:
         raise DataError("ballots must be whole numbers")
     if ballots.size and not (int(ballots.min()) >= 0 and int(ballots.max()) < classes):
         raise DataError(f"ballots must hold class numbers from 0 to {classes - 1}")
-    if classes > MOST_CLASSES:
-        raise DataError(f"votes can be counted for at most {MOST_CLASSES} classes")
+    if classes > MAX_CLASSES:
+        raise DataError(f"votes can be counted for at most {MAX_CLASSES} classes")
     offsets = classes * np.arange(len(ballots))[:, None]
-    # Unsigned 64-bit numbers would become floats when a number is added.
+    # Adding to unsigned 64-bit integers would turn them into floats.
     cells: IntArray = np.add(ballots, offsets, dtype=np.int64, casting="unsafe")
     return cells

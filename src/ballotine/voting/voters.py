@@ -1,8 +1,8 @@
-"""Who casts ballots: the seam between those who vote and the session that answers.
+"""Voters: the interface through which a session gets ballots.
 
-Teachers trained here, votes in a file, models that were trained elsewhere, and whoever else
-can be asked for ballots behave alike. Ballots are private; a session fetches and checks them
-before anything is paid for, and nothing but its answers leaves.
+Teachers trained here, votes in a file and models trained elsewhere all implement it. Ballots are
+private; a session fetches and validates them before anything is charged, and only its answers are
+released.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ import numpy as np
 from ballotine.errors import ParameterError
 from ballotine.task import task_kind
 from ballotine.types import IntArray, Labels, Matrix
+from ballotine.voting.content_digest import digest
 from ballotine.voting.multilabel.ballots import cast_labels
-from ballotine.voting.sameness import digest
 from ballotine.voting.tally import Tallies
 
 
 class Voters(Protocol):
-    """Casts ballots on rows."""
+    """A source of ballots on rows."""
 
     @property
     def identity(self) -> bytes:
-        """Names the voters: the same name, the same ballots on the same rows."""
+        """Identifies the voters: the same identity means the same ballots on the same rows."""
 
     def __len__(self) -> int:
-        """How many there are: public and fixed."""
+        """Return the number of voters: public and fixed."""
 
     def ballots(self, rows: Matrix) -> Tallies | IntArray:
-        """Class numbers, shape (rows, voters), or 0/1 per label; or their counts."""
+        """Return class numbers, shape (rows, voters), or 0/1 per label; or their counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class CastBallots:
     """Ballots that were cast already; rows are positions among them.
 
     Attributes:
-        identity: names the voters.
+        identity: identifies the voters.
         cast: shape (queries, voters), or (queries, voters, labels).
     """
 
@@ -54,7 +54,7 @@ class CastBallots:
         return int(self.cast.shape[1])
 
     def ballots(self, rows: Matrix) -> IntArray:
-        """The ballots at these positions."""
+        """Return the ballots at these positions."""
         some: IntArray = self.cast[rows]
         return some
 
@@ -63,16 +63,16 @@ class CastBallots:
 class FittedModels:
     """Models that were trained elsewhere, one per share of the private records.
 
-    The guarantee rests on how they were trained, which only their owner knows: every record
-    must have been seen by one of them at most.
+    The guarantee rests on how they were trained, which only their owner knows: each record must
+    have been seen by at most one of them.
 
     Attributes:
         models: fitted classifiers with ``predict``; for several labels it returns 0 and 1, or
             probabilities that ``threshold`` turns into them. They are copied: a model that is
-            trained again later is another voter, and has no vote here.
+            retrained later is a different voter, and does not vote here.
         classes: the classes, as public knowledge, in the order of answers; or the labels' names.
         multilabel: whether a row may have several labels.
-        threshold: what a label's probability must exceed, where models give probabilities.
+        threshold: what a label's probability must exceed, if models return probabilities.
     """
 
     models: Sequence[Any] = field(repr=False)
@@ -88,33 +88,33 @@ class FittedModels:
         if len(set(self.classes.tolist())) != len(self.classes) or len(self.classes) < 2:
             raise ParameterError("give at least two classes (or labels), each of them once")
         if self.threshold is not None and not 0.0 <= self.threshold <= 1.0:
-            raise ParameterError(f"a threshold lies between 0 and 1, got {self.threshold}")
+            raise ParameterError(f"the threshold must be between 0 and 1, got {self.threshold}")
         try:
             object.__setattr__(self, "models", tuple(copy.deepcopy(list(self.models))))
             object.__setattr__(self, "identity", self._name())
         except Exception:
             raise ParameterError(
-                "the models cannot be told apart, because they cannot be pickled"
+                "the models cannot be identified, because they cannot be pickled"
             ) from None
 
     def __len__(self) -> int:
         return len(self.models)
 
     def ballots(self, rows: Matrix) -> IntArray:
-        """Every model's answer to every row.
+        """Return every model's ballot on every row.
 
-        A model that fails, or names a class that nobody knows, votes for the first one (of
-        several labels, for none): the number of voters is public and must not change.
+        A model that fails, or predicts an unknown class, votes for the first class (with several
+        labels, for none): the number of voters is public and must not change.
         """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what they say depends on private records
+            warnings.simplefilter("ignore")  # the text may depend on private records
             return np.stack([self._cast(model, rows) for model in self.models], axis=1)
 
     def _cast(self, model: Any, rows: Matrix) -> IntArray:
         try:
             return self._labels(model, rows) if self.multilabel else self._class(model, rows)
-        except Exception:  # what went wrong may repeat a private value
-            if len(rows) > 1:  # a row's ballot may not depend on the rows beside it
+        except Exception:  # the message may contain a private value
+            if len(rows) > 1:  # a row's ballot may not depend on other rows
                 parts = [self._cast(model, rows[place : place + 1]) for place in range(len(rows))]
                 return np.concatenate(parts)
         tail = task_kind(several=self.multilabel).tail(len(self.classes))
@@ -135,7 +135,7 @@ class FittedModels:
         return 0.5 if self.threshold is None else self.threshold
 
     def _name(self) -> bytes:
-        """From all that decides a ballot; models that differ in anything are others."""
+        """Return a digest of everything that determines a ballot."""
         seal = hashlib.sha256(b"ballotine/fitted/1\0")
         for model in self.models:
             seal.update(digest(model))

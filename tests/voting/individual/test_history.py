@@ -159,7 +159,7 @@ def test_histories_are_private() -> None:
 
 def test_what_must_match() -> None:
     plan, tallies, answers, turns = election(SCHEMES[2], 4)
-    with pytest.raises(ParameterError, match="4 tallies and 3 answers"):
+    with pytest.raises(ParameterError, match="4 tallies but 3 answers"):
         history(plan, tallies, answers[:3], ORDERS, "tight", turns)
     with pytest.raises(ParameterError, match="turn of every query"):
         group_costs(plan, tallies, answers, ORDERS, "tight")

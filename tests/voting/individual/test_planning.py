@@ -250,7 +250,7 @@ def test_a_given_partition_must_make_sense() -> None:
 
     with pytest.raises(DataError, match="need no privacy"):
         smallest_budgets(split([0, 1], [2, 3]), groups, budgets)
-    with pytest.raises(DataError, match="several teachers"):
+    with pytest.raises(DataError, match="some have several"):
         smallest_budgets(split([0, 1], [1, 2]), groups, budgets)
     with pytest.raises(DataError, match="without records"):
         smallest_budgets(split([0, 1], []), groups, budgets)

@@ -1,9 +1,9 @@
-"""Individual budgets: records with an ε of their own, in three ways.
+"""Individual budgets: three schemes that give groups of records their own ε.
 
-`Upsampling` teaches some records several times, `Weighting` lets some teachers' votes weigh
-more, `Vanishing` lets some teachers vote more often. Each plans, deals, counts and charges; all
-of them stop when the first group's budget ends. They work with mechanisms of one class (GNMax,
-Confident-GNMax) and of several labels (Binary, Clipped and Powerset voting).
+`Upsampling` gives some records to several teachers, `Weighting` gives some teachers' votes more
+weight, and `Vanishing` lets some teachers vote more often. All of them stop when the first
+group's budget ends. They work with mechanisms for one class (GNMax, Confident-GNMax) and for
+several labels (Binary, Clipped and Powerset voting).
 """
 
 from ballotine.voting.individual.bias import NOTE, budget_class_association
@@ -25,7 +25,7 @@ from ballotine.voting.individual.vanishing import Vanishing
 from ballotine.voting.individual.weighting import Weighting
 
 SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in (Upsampling, Weighting, Vanishing)}
-"""Schemes by the name that run files and the command line use."""
+"""Schemes by their name in run files and on the command line."""
 
 __all__ = [
     "LEVELS",

@@ -1,4 +1,4 @@
-"""Many Rényi curves to ε at once."""
+"""Convert many Rényi curves to ε at once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ballotine.types import FloatArray
 def epsilons(
     orders: FloatArray, costs: FloatArray, delta: float, method: Method = "improved"
 ) -> FloatArray:
-    """The smallest ε that each curve proves at δ; never below that of `conversion.epsilon`.
+    """Return the smallest ε that each curve proves at δ; at least that of `conversion.epsilon`.
 
     Args:
         orders: Rényi orders above 1, shape (m,).
@@ -26,7 +26,7 @@ def epsilons(
     """
     if not np.all(costs >= 0.0):  # NaN included
         raise ParameterError("costs must be neither NaN nor negative")
-    # What an order allows at ε = 0 is what it adds to a cost, with the sign turned.
+    # The allowance of an order at ε = 0 is the negative of what the conversion adds to a cost.
     price = -conversion.allowance(orders, 0.0, delta, method)
     smallest = np.maximum((costs + price).min(axis=1), 0.0)
     result: FloatArray = np.where(costs.any(axis=1), smallest, 0.0)

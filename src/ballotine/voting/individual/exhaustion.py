@@ -1,4 +1,4 @@
-"""When each group's budget ends, and how much of the others is left over then."""
+"""When each group's budget ends, and how much of the other budgets is then left."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ballotine.voting.individual.setting import allowances
 
 @dataclass(frozen=True)
 class GroupEnd:
-    """How far one group's budget goes.
+    """How long one group's budget lasts.
 
     Attributes:
         name: the group.
         epsilon: its budget.
-        queries: how many queries it affords, were all of them answered.
-        used: the ε it has used when the first group's budget ends.
+        queries: how many queries it affords if all of them are answered.
+        used: the ε used when the first group's budget ends.
     """
 
     name: str
@@ -34,18 +34,18 @@ class GroupEnd:
 
 @dataclass(frozen=True)
 class Exhaustion:
-    """How well the groups run out together, at data-independent costs: all of it public."""
+    """How evenly the groups' budgets run out, at data-independent costs: public."""
 
     groups: tuple[GroupEnd, ...]
 
     @property
     def queries(self) -> int:
-        """How many queries are answered before the first budget ends."""
+        """The number of queries that are answered before the first budget ends."""
         return min(group.queries for group in self.groups)
 
     @property
     def left_over(self) -> float:
-        """The largest share of a group's ε that is never used."""
+        """The largest share of any group's ε that is never used."""
         return max(1.0 - group.used / group.epsilon for group in self.groups)
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Exhaustion:
 
 
 def exhaustion(charge: Charge, budgets: Mapping[str, Budget]) -> Exhaustion:
-    """Count each group's queries as the ledger does, and price what the first end leaves."""
+    """Count each group's queries as the ledger does, and price them up to the first end."""
     orders, shares = widen(DEFAULT_ORDERS), dict(charge.by_group)
     prices = {share: cost_of(share.events, orders) for share in shares.values()}
     counts: dict[str, int] = {}
@@ -83,7 +83,7 @@ def exhaustion(charge: Charge, budgets: Mapping[str, Budget]) -> Exhaustion:
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> str:
-    """Rows as columns: the first to the left, numbers to the right."""
+    """Return rows as aligned columns: the first one to the left, the others to the right."""
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     lines = [
         "  ".join(

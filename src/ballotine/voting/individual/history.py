@@ -1,7 +1,7 @@
-"""What a sequence of queries cost each group: per query, and as a growing ε.
+"""The cost of a sequence of queries for each group: per query, and as a cumulative ε.
 
-Everything here is for the data holder. With data-dependent bounds it depends on private
-votes, so it comes in types that stay silent until somebody states a reason.
+These results are for the data holder. With data-dependent bounds they depend on private votes, so
+they are private types, which are unlocked by stating a reason.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def group_costs(
     bounds: Bounds,
     turns: IntArray | None = None,
 ) -> dict[str, PrivateCosts]:
-    """What each query added to the cost of each group, shape (queries, orders).
+    """Return what each query added to the cost of each group, shape (queries, orders).
 
-    Where teachers take turns, a group costs what its most affected teacher does, order by
-    order: what a query adds is how much that maximum rises.
+    If teachers take turns, the cost of a group is that of its most affected teacher, order by
+    order, and a query adds the increase of that maximum.
 
     Args:
-        plan: who votes with which weight.
-        tallies: as `plan.tally` counts them.
-        answers: what was released.
+        plan: the groups and the weights of their votes.
+        tallies: counts by `plan.tally`.
+        answers: the released answers.
         orders: Rényi orders above 1, shape (m,).
         bounds: which analysis.
-        turns: each query's turn; needed when teachers take turns.
+        turns: each query's turn; required if teachers take turns.
     """
     costs = {}
     for group, each in _prices(plan, tallies, answers, orders, bounds):
@@ -70,16 +70,9 @@ def history(
     turns: IntArray | None = None,
     method: Method = "improved",
 ) -> dict[str, PrivateEpsilons]:
-    """The ε of each group after each query, shape (queries,), at the plan's δ.
+    """Return the ε of each group after each query, shape (queries,), at the plan's δ.
 
-    Args:
-        plan: who votes with which weight.
-        tallies: as `plan.tally` counts them.
-        answers: what was released.
-        orders: Rényi orders above 1, shape (m,).
-        bounds: which analysis.
-        turns: each query's turn; needed when teachers take turns.
-        method: which conversion from Rényi costs.
+    The arguments are those of `group_costs`, and the conversion from Rényi costs.
     """
     found = {}
     for group, each in _prices(plan, tallies, answers, orders, bounds):
@@ -98,9 +91,9 @@ def _prices(
     orders: FloatArray,
     bounds: Bounds,
 ) -> Iterator[tuple[GroupPlan, FloatArray]]:
-    """What a query costs a record whose teachers vote on it, by group, shape (queries, orders)."""
+    """Yield the cost of each query for a record whose teachers vote, shape (queries, orders)."""
     if len(answers) != len(tallies):
-        raise ParameterError(f"{len(tallies)} tallies and {len(answers)} answers do not match")
+        raise ParameterError(f"there are {len(tallies)} tallies but {len(answers)} answers")
     prices: dict[Reach, FloatArray] = {}
     for group in plan.groups:
         if group.reach not in prices:
@@ -110,26 +103,27 @@ def _prices(
 
 
 def _patterns(plan: Plan, group: GroupPlan, turns: IntArray | None, queries: int) -> BoolArray:
-    """Who of a group votes when, shape (queries, patterns): those who always vote together once.
+    """Return who of a group votes when, shape (queries, patterns), one per distinct pattern.
 
-    Windows of v of n seats move on by v: with a common divisor g of both, they begin and end
-    between blocks of g seats.
+    The v voters of each query are a window of n seats that moves on by v. With g the greatest
+    common divisor of v and n, windows begin and end between blocks of g seats, so the teachers of
+    a block always vote together.
     """
     together = math.gcd(group.voters, len(group.teachers))
     return plan.votes_at(group.name, turns, queries)[:, ::together]
 
 
 def _peaks(each: FloatArray, votes: BoolArray) -> FloatArray:
-    """The largest total of any teacher up to each query, shape (queries, orders).
+    """Return the largest total of any teacher up to each query, shape (queries, orders).
 
     Args:
-        each: what a query costs a record whose teacher votes on it, shape (queries, orders).
+        each: the cost of a query for a record whose teacher votes, shape (queries, orders).
         votes: who votes when, shape (queries, patterns).
     """
     peaks = np.zeros_like(each)
     for pattern in votes.T:
         own = np.flatnonzero(pattern)
-        # A teacher's total rises only where it votes, so that is where it may become the peak.
+        # A teacher's total grows only on queries it votes on, so only there can it be the peak.
         peaks[own] = np.maximum(peaks[own], np.cumsum(each[own], axis=0))
     highest: FloatArray = np.maximum.accumulate(peaks, axis=0)
     return highest

@@ -1,4 +1,4 @@
-"""A plan: who teaches, who votes, what each vote weighs, and what that costs every group."""
+"""A plan: teachers, voters, the weights of votes, and the cost for each group."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class GroupPlan:
 
     Attributes:
         name: the group.
-        epsilon: its budget; infinite where the number of queries decides what they cost.
-        records: how many records it has.
+        epsilon: its budget; infinite if the number of queries determines the cost.
+        records: the number of its records.
         teachers: positions of the teachers that may hold them; with upsampling, all.
         reach: what one of its records can change on a query its teachers vote on.
         voters: how many of these teachers vote on each query.
@@ -45,26 +45,25 @@ class GroupPlan:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether some of its teachers sit out each query."""
+        """Whether only some of its teachers vote on each query."""
         return self.voters < len(self.teachers)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Who teaches, votes and pays: standard PATE, or records with budgets of their own.
+    """Who teaches, votes and pays: standard PATE, or records with individual budgets.
 
-    With several groups it assumes that who belongs to which group is public: a record is
-    replaced by another of the same group, and no group's size, teachers or factors depend on
-    private values.
+    With several groups it assumes that group membership is public: a record is replaced by another
+    one of the same group, and no group's size, teachers or factors depend on private values.
 
     Attributes:
         scheme: the name of the scheme that made it.
-        mechanism: the mechanism to answer with, made for these teachers.
-        teachers: how many there are.
-        groups: every group that is taught, in the order of their numbers.
+        mechanism: the mechanism that answers, scaled to these teachers.
+        teachers: the number of teachers.
+        groups: every group with teachers, in the order of their numbers.
         delta: the δ of every group's budget.
         names: all groups; a record's group is given as its position here.
-        exempt: those that need no privacy and have no teachers.
+        exempt: the groups that need no privacy and have no teachers.
     """
 
     scheme: str
@@ -84,14 +83,14 @@ class Plan:
         epsilon: float = math.inf,
         records: int = 0,
     ) -> Plan:
-        """Standard PATE: everyone has one budget, every record one teacher, every teacher a vote.
+        """Return standard PATE: one budget for all, one teacher per record, one vote per teacher.
 
         Args:
-            mechanism: what answers.
-            teachers: how many there are.
-            delta: the δ of the promise.
-            epsilon: its ε; infinite where the number of queries decides what they cost.
-            records: how many there are, where they are dealt by this plan.
+            mechanism: the mechanism that answers.
+            teachers: the number of teachers.
+            delta: the δ of the budget.
+            epsilon: its ε; infinite if the number of queries determines the cost.
+            records: the number of records, if this plan deals them.
         """
         everyone = tuple(range(teachers))
         group = GroupPlan(EVERYONE, epsilon, records, everyone, ONE_VOTE, teachers)
@@ -99,16 +98,16 @@ class Plan:
 
     @property
     def budgets(self) -> dict[str, Budget]:
-        """The promise to each group."""
+        """The budget of each group."""
         if any(math.isinf(group.epsilon) for group in self.groups):
             raise ParameterError(
-                "a budget is needed and has no default: budget=Budget(epsilon, delta)"
+                "a budget is required and has no default: budget=Budget(epsilon, delta)"
             )
         return {group.name: Budget(group.epsilon, self.delta) for group in self.groups}
 
     @property
     def individual(self) -> bool:
-        """Whether records have budgets of their own."""
+        """Whether budgets are individual."""
         return self.names != (EVERYONE,)
 
     @property
@@ -118,36 +117,36 @@ class Plan:
 
     @property
     def votes(self) -> float:
-        """What all ballots on one query weigh together."""
+        """The total weight of all ballots on one query."""
         return Electorate(self._blocks(), {}).votes
 
     @property
     def standard(self) -> bool:
-        """Whether this is PATE without individual budgets: one teacher, one vote, always."""
+        """Whether it counts like PATE without individual budgets: one vote per teacher, always."""
         return all(g.reach == ONE_VOTE and g.voters == self.teachers for g in self.groups)
 
     def group(self, name: str) -> GroupPlan:
-        """The group of that name."""
+        """Return the group of that name."""
         for group in self.groups:
             if group.name == name:
                 return group
         raise ParameterError(f"the plan has no group {name!r}")
 
     def reach(self, name: str) -> Reach:
-        """What one record of that group can change."""
+        """Return what one record of that group can change."""
         return self.group(name).reach
 
     def charge(self, classes: int) -> Charge:
-        """What one query costs each group, at worst."""
+        """Return the worst-case cost of one query for each group."""
         return Charge(tuple((group.name, self._share(group, classes)) for group in self.groups))
 
     def votes_at(self, name: str, turns: IntArray | None, queries: int) -> BoolArray:
-        """Which of a group's teachers vote on each query, shape (queries, its teachers).
+        """Return which of a group's teachers vote on each query, shape (queries, its teachers).
 
         Args:
             name: the group.
-            turns: each query's turn, as the ledger counts them; needed when teachers take turns.
-            queries: how many queries there are.
+            turns: each query's turn, as the ledger counts them; required if teachers take turns.
+            queries: the number of queries.
         """
         group = self.group(name)
         if not group.takes_turns:
@@ -158,19 +157,19 @@ class Plan:
 
     @property
     def takes_turns(self) -> bool:
-        """Whether who votes depends on the query's turn."""
+        """Whether the voters depend on the query's turn."""
         return any(group.takes_turns for group in self.groups)
 
     def tally(
         self, votes: Tallies | IntArray, classes: int, turns: IntArray | None = None
     ) -> Tallies:
-        """Count ballots: weighted, and of those whose turn it is.
+        """Count the weighted ballots of the teachers whose turn it is.
 
         Args:
-            votes: class numbers, shape (queries, teachers), or 0/1 per label; or counts, where
-                every teacher has one vote.
-            classes: how many classes, or labels, there are.
-            turns: each query's turn, as the ledger counts them; needed when teachers take turns.
+            votes: class numbers, shape (queries, teachers), or 0/1 per label; or counts, if every
+                teacher has one vote.
+            classes: the number of classes, or labels.
+            turns: each query's turn, as the ledger counts them; required if teachers take turns.
         """
         if isinstance(votes, Tallies):
             return self._counted(votes, classes)
@@ -187,17 +186,17 @@ class Plan:
 
     def _counted(self, tallies: Tallies, classes: int) -> Tallies:
         if not self.standard:
-            raise ParameterError("individual budgets need ballots: a tally has no teachers")
+            raise ParameterError("individual budgets need ballots: a tally does not show teachers")
         if tallies.classes != classes:
-            raise DataError("the tallies and the mechanism disagree on the number of classes")
+            raise DataError(f"the tallies are for {tallies.classes} classes, not {classes}")
         return tallies
 
     def deal(self, groups: IntArray, secret: bytes) -> Partition:
-        """Deal the records to the teachers, by nothing but their groups and a secret.
+        """Deal the records to the teachers, depending only on their groups and a secret.
 
         Args:
             groups: the group of each record, as its position among `names`.
-            secret: what the deal follows from.
+            secret: what determines the deal.
 
         Returns:
             The records of each teacher; with upsampling a record has several teachers.
@@ -214,7 +213,7 @@ class Plan:
         return deal_apart(groups, numbers, secret)
 
     def straight(self, groups: IntArray) -> IntArray:
-        """Positions of the records that need no privacy: they may go straight to the student.
+        """Return the positions of records that need no privacy and may go straight to the student.
 
         No guarantee covers them: whatever the student does with them may be public.
         """
@@ -223,11 +222,11 @@ class Plan:
         return np.flatnonzero(np.isin(groups, exempt)).astype(np.int64)
 
     def exhaustion(self, classes: int) -> Exhaustion:
-        """When each budget ends at tight data-independent costs, and what is left over then."""
+        """Return when each budget ends at tight data-independent costs, and what is then left."""
         return exhaustion(self.charge(classes), self.budgets)
 
     def describe(self) -> str:
-        """Canonical text of all that decides how a query is counted and charged."""
+        """Return everything that determines how a query is counted and charged, as text."""
         groups = {
             group.name: {
                 "copies": group.reach.teachers,
@@ -248,7 +247,7 @@ class Plan:
         return json.dumps(content, sort_keys=True)
 
     def table(self, classes: int | None = None) -> str:
-        """The groups as text; with a number of classes also how well they run out together."""
+        """Return the groups as text; given the number of classes, also when their budgets end."""
         rows = [("group", "ε", "records", "teachers", "weight", "copies", "voters")]
         rows += [
             (
@@ -280,7 +279,7 @@ class Plan:
         return GroupCharge(events, group.voters, len(group.teachers))
 
     def _blocks(self) -> tuple[VotingBlock, ...]:
-        """Teachers that are counted together; groups with the same teachers sit together."""
+        """Return the teachers that are counted together; groups may share teachers."""
         blocks = {
             g.teachers: VotingBlock(g.teachers, g.voters, g.reach.weight) for g in self.groups
         }
@@ -294,5 +293,5 @@ class Plan:
             if name not in self.exempt and planned.get(name, 0) != number:
                 raise DataError(
                     f"the plan is for {planned.get(name, 0)} records of the group {name!r}, "
-                    f"and there are {number}"
+                    f"but there are {number}"
                 )

@@ -1,8 +1,8 @@
-"""Individual budgets for saved votes: which teacher belongs to which group, from a file.
+"""Individual budgets for saved votes: a file says which teacher belongs to which group.
 
-The file is a CSV. For weighting and vanishing it has a line per teacher, in the order of
-the ballots' columns: ``teacher,group`` and, if the weights are given and not planned,
-``weight``. For upsampling it has a line per group: ``group,copies``.
+The file is a CSV. For weighting and vanishing it has a line per teacher, in the order of the
+ballots' columns: ``teacher,group`` and, if the weights are given instead of planned, ``weight``.
+For upsampling it has a line per group: ``group,copies``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Rows = list[dict[str, str]]
 
 
 def read_groups(path: str | Path) -> Rows:
-    """The lines of a file of groups, as mappings from column to text."""
+    """Return the lines of a file of groups, as mappings from column to text."""
     where = Path(path)
     try:
         with where.open(encoding="utf-8-sig", newline="") as stream:
@@ -41,31 +41,31 @@ def read_groups(path: str | Path) -> Rows:
     columns = set(rows[0]) if rows else set()
     if not ({"teacher", "group"} <= columns or {"group", "copies"} == columns):
         raise DataError(
-            f"{where} needs the columns teacher,group (and perhaps weight), a line per teacher; "
-            "or group,copies for upsampled records, a line per group"
+            f"{where} needs the columns teacher,group (and optionally weight), one line per "
+            "teacher; or, for upsampling, group,copies, one line per group"
         )
     return rows
 
 
 def parse_budgets(text: str, groups: Sequence[str]) -> dict[str, float]:
-    """Budgets as written on a command line: ``1,2,3`` in the order of groups, or ``a=1,b=2``."""
+    """Parse budgets of a command line: ``1,2,3`` in the order of groups, or ``a=1,b=2``."""
     parts = [part.strip() for part in text.split(",")]
     if all("=" in part for part in parts):
         given = dict(part.split("=", 1) for part in parts)
     elif len(parts) == len(groups):
         given = dict(zip(groups, parts, strict=True))
     else:
-        raise ParameterError(f"{len(parts)} budgets for {len(groups)} groups; give one each")
+        raise ParameterError(f"got {len(parts)} budgets for {len(groups)} groups; give one each")
     if set(given) != set(groups):
-        raise ParameterError("give one budget to each group of the file, by its name")
+        raise ParameterError("give one budget for each group of the file, by its name")
     return {name: budget_of(value) for name, value in given.items()}
 
 
 def group_names(rows: Rows) -> list[str]:
-    """The groups of a file: numbers in their order, else names in theirs."""
+    """Return the groups of a file: numbers in numerical order, then names in alphabetical order."""
     names = {row["group"] for row in rows}
     if "" in names:
-        raise DataError("a line of the file of groups names no group")
+        raise DataError("a line in the file of groups has no group")
     return sorted(names, key=lambda name: (0, int(name), "") if name.isdecimal() else (1, 0, name))
 
 
@@ -78,14 +78,14 @@ def plan_saved(
     delta: float,
     method: str = "weighting",
 ) -> Plan:
-    """The plan of teachers that have voted already.
+    """Return the plan for teachers that have voted already.
 
     Args:
         rows: from `read_groups`.
         budgets: ε by group.
-        teachers: how many ballots each query has.
-        mechanism: what answers; for upsampling, with its noise scaled already.
-        classes: how many classes it chooses from.
+        teachers: the number of ballots on each query.
+        mechanism: the mechanism that answers; for upsampling, with its noise already scaled.
+        classes: the number of classes.
         delta: the δ of every group.
         method: weighting or vanishing; files with copies are upsampling.
     """
@@ -94,14 +94,14 @@ def plan_saved(
     if "copies" in rows[0]:
         return _upsampled(rows, budgets, teachers, mechanism, delta)
     if len(rows) != teachers:
-        raise DataError(f"the file of groups has {len(rows)} lines, and {teachers} teachers voted")
+        raise DataError(f"the file of groups has {len(rows)} lines, but {teachers} teachers voted")
     if "weight" in rows[0]:
         return _weighted(rows, budgets, mechanism, delta)
     scheme = Weighting(dict(budgets)) if method == "weighting" else Vanishing(dict(budgets))
     if method not in ("weighting", "vanishing"):
-        raise ParameterError(f"saved votes are planned by weighting or vanishing, not {method}")
+        raise ParameterError(f"saved votes need weighting or vanishing, not {method}")
     numbers = group_numbers(np.array([row["group"] for row in rows]), budgets)
-    # One record per teacher stands for all that it saw: they have one budget.
+    # One record per teacher stands for all of its records, which have the same budget.
     alone = Partition(tuple(np.array([place]) for place in range(teachers)), False)
     return scheme.plan_for(alone, numbers, mechanism, classes, delta)
 
@@ -112,7 +112,7 @@ def _weighted(rows: Rows, budgets: Mapping[str, float], mechanism: Mechanism, de
         places = tuple(i for i, row in enumerate(rows) if row["group"] == name)
         weights = {_number(rows[place]["weight"], "weight") for place in places}
         if len(weights) != 1:
-            raise DataError("the teachers of a group need one weight, and the same")
+            raise DataError("all teachers of a group must have the same weight")
         reach = Reach(weights.pop())
         groups.append(GroupPlan(name, epsilon, len(places), places, reach, len(places)))
     names = tuple(group.name for group in groups)
@@ -127,7 +127,7 @@ def _upsampled(
         raise DataError("every group needs one line, with a whole number of copies")
     if any(not 1 <= number <= teachers for number in copies.values()):
         raise DataError(
-            f"a record has at least 1 copy, and at most one for each of {teachers} teachers"
+            f"the number of copies must be between 1 and the number of teachers, {teachers}"
         )
     everyone = tuple(range(teachers))
     groups = tuple(
@@ -144,5 +144,5 @@ def _number(text: str, what: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise DataError(f"the file of groups holds a {what} that is not a number")
+        raise DataError(f"a {what} in the file of groups is not a number")
     return number

@@ -1,4 +1,4 @@
-"""The contract of every way to give records budgets of their own."""
+"""The base classes of schemes for individual budgets."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ from ballotine.types import IntArray
 from ballotine.voting.individual.levels import Budgets, Pairs, as_pairs
 from ballotine.voting.individual.plan import GroupPlan, Plan
 from ballotine.voting.individual.setting import SchemeSetting
-from ballotine.voting.individual.tiers import Tier, check_records, seated, tiers_of, tiers_on
+from ballotine.voting.individual.tiers import (
+    Tier,
+    assign_teachers,
+    check_records,
+    tiers_of,
+    tiers_of_partition,
+)
 from ballotine.voting.mechanism import Mechanism
 
 Part = tuple[Reach, int]
-"""What a tier's teachers do: how far one of their records reaches, and how many vote per query."""
+"""The part of a tier's teachers: the reach of their records, and how many vote on each query."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,7 @@ class Scheme(ABC):
 
     Attributes:
         budgets: ε by group name: a number, a level (`LEVELS`), or "none" for records that need
-            no privacy. It is kept as a tuple of pairs.
+            no privacy. It is stored as a tuple of pairs.
     """
 
     budgets: Budgets
@@ -39,7 +45,7 @@ class Scheme(ABC):
 
     @property
     def pairs(self) -> Pairs:
-        """Names and ε, in the order given: a group's number is its place here."""
+        """Names and ε in the given order: a group's number is its position here."""
         return as_pairs(self.budgets)
 
     @property
@@ -64,17 +70,17 @@ class Scheme(ABC):
         """Choose factors so that the groups' budgets run out together.
 
         Args:
-            records: how many records each group has (public).
-            teachers: how many teachers there would be without individual budgets.
-            mechanism: see `require_priced`; made for that many teachers.
-            classes: how many classes, or labels, there are.
+            records: the number of records of each group (public).
+            teachers: the number of teachers without individual budgets.
+            mechanism: a mechanism for that many teachers; see `require_priced`.
+            classes: the number of classes, or labels.
             delta: the δ of every group's budget.
         """
 
 
 @dataclass(frozen=True)
-class Apart(Scheme):
-    """A scheme in which every budget has teachers of its own."""
+class SeparateTeachers(Scheme):
+    """A scheme in which every budget has its own teachers."""
 
     def plan(
         self,
@@ -84,17 +90,9 @@ class Apart(Scheme):
         classes: int,
         delta: float,
     ) -> Plan:
-        """Choose factors so that the groups' budgets run out together.
-
-        Args:
-            records: how many records each group has (public).
-            teachers: how many teachers there are; every budget gets its share of them.
-            mechanism: see `require_priced`; it is used as it is.
-            classes: how many classes, or labels, there are.
-            delta: the δ of every group's budget.
-        """
+        """Give every budget its share of the teachers; the mechanism is used unchanged."""
         check_records(self.pairs, records, teachers)
-        tiers = seated(tiers_of(self.pairs, records), teachers)
+        tiers = assign_teachers(tiers_of(self.pairs, records), teachers)
         return self._planned(tiers, SchemeSetting(mechanism, classes, delta))
 
     def plan_for(
@@ -105,16 +103,16 @@ class Apart(Scheme):
         classes: int,
         delta: float,
     ) -> Plan:
-        """Plan for teachers that exist already; one that mixes budgets takes the smallest.
+        """Plan for existing teachers; one whose records have different budgets gets the smallest.
 
         Args:
-            partition: who teaches whom; every record has at most one teacher.
+            partition: the records of each teacher; every record has at most one teacher.
             groups: the group of each record, as its position among the budgets.
-            mechanism: see `require_priced`; it is used as it is.
-            classes: how many classes, or labels, there are.
+            mechanism: used unchanged; see `require_priced`.
+            classes: the number of classes, or labels.
             delta: the δ of every group's budget.
         """
-        tiers = tiers_on(partition, groups, self.budgets)
+        tiers = tiers_of_partition(partition, groups, self.budgets)
         return self._planned(tiers, SchemeSetting(mechanism, classes, delta))
 
     def _planned(self, tiers: Sequence[Tier], setting: SchemeSetting) -> Plan:
@@ -135,7 +133,7 @@ class Apart(Scheme):
 
     @abstractmethod
     def _parts(self, tiers: Sequence[Tier], setting: SchemeSetting) -> list[Part]:
-        """What the teachers of each tier do."""
+        """Return the part of each tier's teachers."""
 
 
 def check_rule(rule: str, known: Sequence[str]) -> None:

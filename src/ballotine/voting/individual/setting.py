@@ -1,4 +1,4 @@
-"""What a scheme is planned for, and how many queries a budget affords there."""
+"""The setting that a scheme is planned for, and how many queries a budget affords in it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ballotine.privacy.plan import NEAR_ORDERS
 from ballotine.privacy.reach import ONE_VOTE, Reach
 from ballotine.types import FloatArray
 from ballotine.voting.mechanism import Mechanism
-from ballotine.voting.registry import able
+from ballotine.voting.registry import mechanisms_with
 
 
 @dataclass(frozen=True)
 class SchemeSetting:
-    """A mechanism, the number of classes it chooses from, and the δ of every promise."""
+    """A mechanism, the number of classes, and the δ of every budget."""
 
     mechanism: Mechanism
     classes: int
@@ -33,10 +33,10 @@ class SchemeSetting:
         self.mechanism.events(self.classes)
 
     def afforded(self, epsilon: float, reach: Reach = ONE_VOTE) -> float:
-        """How many queries ε pays for at tight data-independent costs, not rounded.
+        """Return how many queries ε affords at tight data-independent costs, not rounded.
 
-        The published cost is proportional to the order, which gives its best order in closed
-        form; that of the tight cost is close to it.
+        The published cost is proportional to the order, so its best order has a closed form; the
+        best order of the tight cost is close to it.
         """
         orders, allowed = allowances(epsilon, self.delta)
         best = int(np.argmax(allowed / orders))
@@ -46,7 +46,7 @@ class SchemeSetting:
 
 
 def allowances(epsilon: float, delta: float) -> tuple[FloatArray, FloatArray]:
-    """Orders, and the largest cost at each that still converts to (ε, δ)."""
+    """Return orders, and the largest cost at each that still converts to (ε, δ)."""
     orders = widen(DEFAULT_ORDERS)
     allowed = conversion.allowance(orders, epsilon, delta)
     if not np.any(allowed > 0):
@@ -56,10 +56,10 @@ def allowances(epsilon: float, delta: float) -> tuple[FloatArray, FloatArray]:
 
 
 def strength(epsilon: float, delta: float) -> float:
-    """How much a vote may weigh at ε, up to a common factor: √(L + ε) − √L, L = ln(1/δ).
+    """Return the weight of a vote at ε, up to a common factor: √(L + ε) − √L, L = ln(1/δ).
 
-    A Gaussian release of sensitivity w costs w²α; the classic conversion with its best order
-    turns n of them into n·w² + 2w·√(n·L) = ε, which this solves for w.
+    A Gaussian release of sensitivity w costs w²α; the classic conversion at its best order turns
+    n of them into n·w² + 2w·√(n·L) = ε, which this solves for w.
     """
     logarithm = math.log(1.0 / delta)
     return math.sqrt(logarithm + epsilon) - math.sqrt(logarithm)
@@ -69,11 +69,12 @@ def require_priced(mechanism: Mechanism) -> None:
     """Refuse a mechanism whose cost is not known for weighted votes and shared records."""
     if not mechanism.individual:
         raise ParameterError(
-            f"individual budgets work with {able('individual', 'and')}, not with {mechanism.name}"
+            f"individual budgets work with {mechanisms_with('individual', 'and')}, "
+            f"not with {mechanism.name}"
         )
 
 
 def scaled(mechanism: Mechanism, factor: float) -> Mechanism:
-    """The mechanism for so many times as many teachers: noise and threshold grow alike."""
+    """Return the mechanism for `factor` times as many teachers: noise and threshold scale."""
     require_priced(mechanism)
     return mechanism.scaled(factor)

@@ -1,4 +1,4 @@
-"""Groups with equal budgets form one tier; tiers share out the teachers."""
+"""Tiers: groups with equal budgets, and how the teachers are divided among them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ballotine.voting.individual.levels import Budgets, Pairs, as_pairs
 
 @dataclass(frozen=True)
 class Tier:
-    """Everyone with one budget.
+    """All groups with the same budget.
 
     Attributes:
         epsilon: the budget.
-        records: how many records each group of the tier has, by name.
+        records: the number of records of each group, by name.
         teachers: the positions of the tier's teachers.
     """
 
@@ -31,12 +31,12 @@ class Tier:
 
     @property
     def size(self) -> int:
-        """How many records the tier has."""
+        """The number of records."""
         return sum(number for _, number in self.records)
 
 
 def check_records(pairs: Pairs, records: Mapping[str, int], teachers: int) -> None:
-    """Every group with a budget has records, and there are enough for the teachers."""
+    """Refuse budgets without records, records without budgets, and too few records."""
     names = [name for name, _ in pairs]
     if unknown := sorted(set(records) - set(names)):
         raise ParameterError(f"the group {unknown[0]!r} has no budget; known: {', '.join(names)}")
@@ -55,7 +55,7 @@ def check_records(pairs: Pairs, records: Mapping[str, int], teachers: int) -> No
 
 
 def tiers_of(pairs: Pairs, records: Mapping[str, int]) -> tuple[Tier, ...]:
-    """The tiers, smallest budget first; groups that need no privacy are in none."""
+    """Return the tiers, smallest budget first, without groups that need no privacy."""
     members: dict[float, list[tuple[str, int]]] = defaultdict(list)
     for name, epsilon in pairs:
         if math.isfinite(epsilon) and records.get(name, 0) > 0:
@@ -63,11 +63,11 @@ def tiers_of(pairs: Pairs, records: Mapping[str, int]) -> tuple[Tier, ...]:
     return tuple(Tier(epsilon, tuple(members[epsilon])) for epsilon in sorted(members))
 
 
-def seated(tiers: Sequence[Tier], teachers: int) -> tuple[Tier, ...]:
-    """Give each tier teachers of its own, as many as its share of the records asks for."""
+def assign_teachers(tiers: Sequence[Tier], teachers: int) -> tuple[Tier, ...]:
+    """Give each tier its own teachers, in proportion to its records."""
     if teachers < len(tiers):
         raise ParameterError(
-            f"{len(tiers)} different budgets need a teacher each, and there are {teachers}"
+            f"{len(tiers)} different budgets need a teacher each, but there are only {teachers}"
         )
     numbers = apportion([tier.size for tier in tiers], teachers)
     ends = np.cumsum(numbers).tolist()
@@ -78,7 +78,7 @@ def seated(tiers: Sequence[Tier], teachers: int) -> tuple[Tier, ...]:
 
 
 def apportion(sizes: Sequence[int], seats: int) -> list[int]:
-    """Share out seats by size: at least one each, else by largest remainder."""
+    """Divide seats in proportion to sizes: at least one each, then by largest remainder."""
     quotas = seats * np.array(sizes, dtype=np.float64) / sum(sizes)
     given = np.ones(len(sizes), dtype=np.int64)
     for _ in range(seats - len(sizes)):
@@ -88,10 +88,10 @@ def apportion(sizes: Sequence[int], seats: int) -> list[int]:
 
 
 def smallest_budgets(partition: Partition, groups: IntArray, budgets: Budgets) -> IntArray:
-    """The group whose budget each teacher of a given partition must keep: its smallest.
+    """Return the group with the smallest budget among the records of each teacher.
 
     Args:
-        partition: who teaches whom.
+        partition: the records of each teacher.
         groups: the group of each record, as its position among the budgets.
         budgets: ε by name.
 
@@ -102,7 +102,7 @@ def smallest_budgets(partition: Partition, groups: IntArray, budgets: Budgets) -
     check_groups(groups, len(epsilons))
     held = np.concatenate(partition.shares)
     if len(np.unique(held)) != len(held):
-        raise DataError("a record that several teachers hold has no single teacher's budget")
+        raise DataError("each record must have one teacher, but some have several")
     if any(len(share) == 0 for share in partition.shares):
         raise DataError("a teacher without records has no budget")
     strictest = [groups[share[np.argmin(epsilons[groups[share]])]] for share in partition.shares]
@@ -115,11 +115,12 @@ def smallest_budgets(partition: Partition, groups: IntArray, budgets: Budgets) -
     return numbers
 
 
-def tiers_on(partition: Partition, groups: IntArray, budgets: Budgets) -> tuple[Tier, ...]:
-    """The tiers of a given partition: a teacher that mixes budgets takes the smallest.
+def tiers_of_partition(
+    partition: Partition, groups: IntArray, budgets: Budgets
+) -> tuple[Tier, ...]:
+    """Return the tiers of a partition; a teacher with different budgets keeps the smallest.
 
-    A record in such a teacher counts as one of the smallest budget there, which keeps its own
-    promise too.
+    All records of such a teacher count towards the smallest budget, which keeps theirs too.
     """
     pairs = as_pairs(budgets)
     leads = smallest_budgets(partition, groups, budgets)
@@ -138,8 +139,8 @@ def tiers_on(partition: Partition, groups: IntArray, budgets: Budgets) -> tuple[
 
 
 def check_groups(groups: IntArray, known: int) -> None:
-    """Groups are given per record, as positions among the budgets."""
+    """Refuse groups that are not one position among the budgets per record."""
     if groups.ndim != 1 or not np.issubdtype(groups.dtype, np.integer):
-        raise DataError("groups need one whole number per record")
+        raise DataError("groups must be one whole number per record")
     if groups.size and not (int(groups.min()) >= 0 and int(groups.max()) < known):
         raise DataError(f"the groups of the records must be numbers from 0 to {known - 1}")

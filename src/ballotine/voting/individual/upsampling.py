@@ -1,4 +1,4 @@
-"""Upsampling: records with larger budgets are learned by more teachers."""
+"""Upsampling: records with larger budgets go to more teachers."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ FINEST, COARSEST = 0.01, 0.5
 
 @dataclass(frozen=True)
 class Upsampling(Scheme):
-    """Every record of a group goes to u different teachers, u being a whole number.
+    """Every record of a group goes to u different teachers, where u is a whole number.
 
-    The data grow, and with them the teachers (so that each has as many records as before), the
-    noise and the threshold. The votes of u teachers may move apart: they cost u²α/σ².
+    With the copies grow the number of teachers (so that each has as many records as before), the
+    noise and the threshold. The votes of u teachers may change independently: they cost u²α/σ².
 
     Attributes:
         budgets: ε by group name.
-        precision: how far the ratio of two factors may be from what the rule asks for,
-            relatively; smaller values may need larger factors, and so more teachers.
-        rule: "data-independent" asks for factors proportional to √(L + ε) − √L with
-            L = ln(1/δ), "proportional" for factors proportional to ε (Individualized PATE,
-            Algorithm 1). "balanced" takes the ratios with which all budgets last equally long
-            and, of all factors up to the precise ones, the smallest that afford as many queries
-            as any, within the precision, at the tight costs of the mechanism.
+        precision: the largest relative error of the ratio of two factors; smaller values may need
+            larger factors, and so more teachers.
+        rule: "data-independent" makes factors proportional to √(L + ε) − √L with L = ln(1/δ),
+            "proportional" makes them proportional to ε (Individualized PATE, Algorithm 1).
+            "balanced" uses the ratios at which all budgets last equally long and, among factors
+            up to those that meet the precision, the smallest that afford as many queries as any,
+            within the precision, at the tight costs of the mechanism.
     """
 
     precision: float = 0.05
@@ -59,15 +59,7 @@ class Upsampling(Scheme):
         classes: int,
         delta: float,
     ) -> Plan:
-        """Choose factors so that the groups' budgets run out together.
-
-        Args:
-            records: how many records each group has (public).
-            teachers: how many teachers there would be without individual budgets.
-            mechanism: see `require_priced`; made for that many teachers.
-            classes: how many classes, or labels, there are.
-            delta: the δ of every group's budget.
-        """
+        """Choose the copies of each group, and scale teachers and mechanism accordingly."""
         check_records(self.pairs, records, teachers)
         setting = SchemeSetting(mechanism, classes, delta)
         tiers = tiers_of(self.pairs, records)
@@ -79,8 +71,8 @@ class Upsampling(Scheme):
         grown = _grown(teachers, tiers, copies)
         if max(copies) > grown:
             raise ParameterError(
-                f"a record cannot go to {max(copies)} different teachers of {grown}; "
-                "use more teachers, a coarser precision, or budgets that are closer"
+                f"a record cannot go to {max(copies)} different teachers if there are {grown}; "
+                "use more teachers, a coarser precision, or budgets that are closer together"
             )
         everyone = tuple(range(grown))
         groups = [
@@ -99,7 +91,7 @@ class Upsampling(Scheme):
         )
 
     def _ratios(self, epsilons: Sequence[float], delta: float) -> FloatArray:
-        """What each budget allows relative to the smallest, smallest first."""
+        """Return the factor of each budget relative to the smallest, smallest first."""
         if self.rule == "proportional":
             factors = np.array(epsilons)
         elif self.rule == "data-independent":
@@ -111,15 +103,15 @@ class Upsampling(Scheme):
 
 
 def whole_factors(ratios: FloatArray, precision: float) -> list[list[int]]:
-    """Whole numbers in ever better ratios, up to the first that are as near as asked for.
+    """Return whole factors for growing scales, up to the first that meet the precision.
 
     Args:
-        ratios: what is asked for, 1 or more each.
+        ratios: the exact ratios, each at least 1.
         precision: the largest relative error of a factor.
     """
     found: list[list[int]] = []
     scale, near = 0, False
-    while not near:  # ends at the latest when half a unit is within the precision of the scale
+    while not near:  # ends at the latest when 0.5 is at most precision · scale
         scale += 1
         factors = np.floor(scale * ratios + 0.5).astype(np.int64)
         near = bool(np.all(np.abs(factors / (scale * ratios) - 1.0) <= precision))
@@ -134,7 +126,7 @@ def _cheapest(
     setting: SchemeSetting,
     precision: float,
 ) -> list[int]:
-    """The first factors that afford as many queries as any of them, within the precision."""
+    """Return the first factors that afford as many queries as any others, within the precision."""
     queries = []
     for copies in factors:
         growth = _grown(teachers, tiers, copies) / teachers
@@ -150,13 +142,13 @@ def _cheapest(
 
 
 def _published_queries(epsilon: float, delta: float) -> float:
-    """How many queries of cost α the budget affords."""
+    """Return how many queries of cost α the budget affords."""
     orders, allowed = allowances(epsilon, delta)
     return float(np.max(allowed / orders))
 
 
 def _grown(teachers: int, tiers: Sequence[Tier], copies: Sequence[int]) -> int:
-    """As many teachers as keep the number of records per teacher."""
+    """Return the number of teachers that keeps the number of records per teacher."""
     shares = sum(tier.size * factor for tier, factor in zip(tiers, copies, strict=True))
     return (2 * teachers * shares + sum(tier.size for tier in tiers)) // (
         2 * sum(tier.size for tier in tiers)

@@ -1,4 +1,4 @@
-"""Vanishing: groups on teachers of their own, which take part in more or fewer queries."""
+"""Vanishing: each budget has its own teachers, which vote on more or fewer queries."""
 
 from __future__ import annotations
 
@@ -8,34 +8,33 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
 from ballotine.privacy.reach import ONE_VOTE
-from ballotine.voting.individual.scheme import Apart, Part, check_rule
+from ballotine.voting.individual.scheme import Part, SeparateTeachers, check_rule
 from ballotine.voting.individual.setting import SchemeSetting
 from ballotine.voting.individual.tiers import Tier
 
 TurnRule = Literal["balanced", "quadratic", "quartic"]
 POWERS = {"quadratic": 2, "quartic": 4}
-HAIR = 1e-9  # a share that is a whole number of teachers but for rounding
+ROUNDING = 1e-9  # for shares that are a whole number of teachers up to rounding
 
 
 @dataclass(frozen=True)
-class Vanishing(Apart):
-    """Teachers with smaller budgets vote on fewer queries, and take turns in doing so.
+class Vanishing(SeparateTeachers):
+    """Teachers with smaller budgets vote on fewer queries, taking turns.
 
-    Votes are not rescaled: each costs one vote, and a record pays for the queries on which its
-    teacher votes. Those with the largest budget always vote. Who votes follows from the query's
-    turn alone, and the number of voters per query is constant.
+    Every vote has weight 1, and a record pays for the queries on which its teacher votes. Teachers
+    with the largest budget always vote. Which teachers vote depends only on the query's turn, and
+    the number of voters per query is constant.
 
-    The mechanism stays as it is, so give it noise and a threshold for the number of voters
-    (`Plan.voters`), which is smaller than the number of teachers. One teacher of each
-    group always votes, so a small group with a small budget may end early: see
-    `Plan.exhaustion`.
+    The mechanism is not changed, so give it noise and a threshold for the number of voters
+    (`Plan.voters`), which is smaller than the number of teachers. At least one teacher of each
+    budget votes on each query, so the budget of a small group may end early: see `Plan.exhaustion`.
 
     Attributes:
         budgets: ε by group name.
         rule: how often a teacher votes, relative to those with c times its budget. "balanced"
             makes every budget last for the same number of queries at the tight data-independent
-            costs; "quadratic" is 1/c², close to it, because n votes cost about as much as one of
-            weight √n; "quartic" is 1/c⁴, which suits early stages of data-dependent accounting
+            costs; "quadratic" is 1/c², which is close, because n votes cost about as much as one
+            of weight √n; "quartic" is 1/c⁴, which suits early stages of data-dependent accounting
             (Individualized PATE, Appendix C).
     """
 
@@ -50,7 +49,7 @@ class Vanishing(Apart):
         # Rounded down, so that no budget ends before the largest one.
         shares = self._participation([tier.epsilon for tier in tiers], setting)
         return [
-            (ONE_VOTE, max(1, math.floor(share * len(tier.teachers) + HAIR)))
+            (ONE_VOTE, max(1, math.floor(share * len(tier.teachers) + ROUNDING)))
             for share, tier in zip(shares, tiers, strict=True)
         ]
 

@@ -1,4 +1,4 @@
-"""Weighting: groups on teachers of their own, whose votes weigh more or less."""
+"""Weighting: each budget has its own teachers, whose votes have more or less weight."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ import numpy as np
 
 from ballotine.privacy.reach import Reach
 from ballotine.types import FloatArray
-from ballotine.voting.individual.scheme import Apart, Part, check_rule
+from ballotine.voting.individual.scheme import Part, SeparateTeachers, check_rule
 from ballotine.voting.individual.setting import SchemeSetting, strength
 from ballotine.voting.individual.tiers import Tier
 
 WeightRule = Literal["balanced", "data-independent", "proportional"]
 
-MOST_ROUNDS = 30
-CLOSE = 1e-5  # the groups' numbers of queries, relative to each other
-DIGITS = 6  # of a weight: it names queries, so that the last bits of a float must not matter
+MAX_ROUNDS = 30
+CLOSE = 1e-5  # relative difference of the groups' numbers of queries
+DIGITS = 6  # of a weight: it is part of query ids, so the last bits of a float must not matter
 
 
 @dataclass(frozen=True)
-class Weighting(Apart):
-    """Votes of teachers with larger budgets weigh more; the mean weight of a teacher is 1.
+class Weighting(SeparateTeachers):
+    """Votes of teachers with larger budgets have more weight; the mean weight is 1.
 
-    A vote of weight w costs as much as w votes that move together, about w²α/σ².
+    A vote of weight w costs as much as w votes that change together, about w²α/σ².
 
     Attributes:
         budgets: ε by group name.
@@ -59,12 +59,12 @@ class Weighting(Apart):
 def _balanced(
     weights: FloatArray, teachers: FloatArray, tiers: Sequence[Tier], setting: SchemeSetting
 ) -> FloatArray:
-    """Weights with which every tier affords as many queries as any other.
+    """Return weights with which all tiers afford the same number of queries.
 
-    That number falls about as 1/w²: correcting each weight by the square root of what its tier
-    has left over is Newton's method but for that "about", and ends after a few rounds.
+    That number is roughly proportional to 1/w², so multiplying each weight by the square root of
+    its tier's number is approximately Newton's method and converges in a few rounds.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if len(tiers) == 1:
             break
         queries = np.array(

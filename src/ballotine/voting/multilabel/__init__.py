@@ -1,1 +1,1 @@
-"""Several labels per answer: k-hot ballots, and the mechanisms that answer from them."""
+"""Several labels per answer: multi-label ballots, and the mechanisms that answer from them."""

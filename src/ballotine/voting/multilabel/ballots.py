@@ -1,8 +1,8 @@
-"""Ballots that name several labels: how they are cast, clipped and counted.
+"""Ballots of several labels: how they are cast, clipped and counted.
 
-A ballot is a row of 0/1, one entry per label. Two tallies come from such ballots: how often
-each label was named (Binary and Clipped voting), and how often each set of labels was cast
-(Powerset voting). Both are private.
+A ballot is a row of 0/1, one entry per label. There are two kinds of tallies: how often each label
+was named (Binary and Clipped voting), and how often each set of labels was cast (Powerset voting).
+Both are private.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ballotine.voting.tally import Tallies
 ByteArray = npt.NDArray[np.uint8]
 """0/1 entries, or sets of labels packed eight labels to the byte."""
 
-# Ballot entries counted at once: they are bytes, and become floats only so many at a time.
+# Ballot entries converted from bytes to floats at once.
 _ENTRIES = 1 << 20
 _ROUNDING = 1e-9
 
@@ -35,18 +35,18 @@ _ROUNDING = 1e-9
 def cast_labels(
     probabilities: npt.ArrayLike, thresholds: npt.ArrayLike = 0.5, most: int | None = None
 ) -> ByteArray:
-    """Turn the probabilities that teachers give to labels into ballots.
+    """Turn teachers' probabilities of labels into ballots.
 
-    A label is named when its probability is above its threshold. A missing probability (NaN, or
-    −1) names nothing: the ballot is cast all the same, because the number of teachers is public
-    and must not change.
+    A ballot names a label if its probability exceeds its threshold. A missing probability (NaN, or
+    −1) names nothing; the ballot is still cast, because the number of teachers is public and must
+    not change.
 
     Args:
         probabilities: shape (…, labels).
         thresholds: one for all labels, or one per label. A threshold tuned on private records
-            spends privacy that nobody accounts for: take it from public data.
-        most: name at most so many labels, the most probable ones (the first in label order
-            among equals); None: no limit.
+            spends privacy that is not accounted for: choose it on public data.
+        most: name at most this many labels, the most probable ones (ties in label order); None:
+            no limit.
 
     Returns:
         Ballots of 0/1, in the shape of the probabilities.
@@ -54,7 +54,7 @@ def cast_labels(
     chances = np.asarray(probabilities, dtype=np.float64)
     limits = np.asarray(thresholds, dtype=np.float64)
     if chances.ndim == 0 or limits.shape not in {(), chances.shape[-1:]}:
-        raise DataError("give one threshold for all labels, or one for each of them")
+        raise DataError("give one threshold for all labels, or one per label")
     if not np.all((limits >= 0.0) & (limits <= 1.0)):
         raise ParameterError("thresholds must lie between 0 and 1")
     missing = np.isnan(chances) | (chances == -1.0)
@@ -71,11 +71,11 @@ def cast_labels(
 
 @dataclass(frozen=True)
 class Clipping:
-    """How ballots are made small before they are counted.
+    """How ballots are clipped before they are counted.
 
     Attributes:
-        tau: the largest norm a ballot keeps; None: ballots count as they are.
-        norm: which norm that is.
+        tau: the largest norm of a ballot; None: ballots are not clipped.
+        norm: which norm.
     """
 
     tau: float | None = None
@@ -89,7 +89,7 @@ class Clipping:
             )
 
     def scales(self, labels: int) -> FloatArray:
-        """What a ballot that names 0, 1, …, k labels counts for each of them."""
+        """Return what a ballot counts for each label it names, if it names 0, 1, …, k labels."""
         return np.concatenate(([0.0], scales(labels, self.tau, self.norm)))
 
 
@@ -99,7 +99,7 @@ UNCLIPPED = Clipping()
 class LabelTallies(Tallies):
     """How often each label was named, shape (queries, labels): private.
 
-    Counts are of clipped ballots. The number of teachers and the clipping are public.
+    The counts are of clipped ballots. The number of teachers and the clipping are public.
     """
 
     __slots__ = ("clipping", "teachers")
@@ -108,12 +108,12 @@ class LabelTallies(Tallies):
     def __init__(
         self, counts: npt.ArrayLike, teachers: float, clipping: Clipping = UNCLIPPED
     ) -> None:
-        """Take counts that were clipped and added up already.
+        """Accept counts of ballots that were already clipped.
 
         Args:
             counts: clipped positive counts V¹, shape (queries, labels).
-            teachers: how many ballots there are for each query, or what they weigh together.
-            clipping: how they were clipped. It is believed, and costs rest on it.
+            teachers: the number of ballots on each query, or their total weight.
+            clipping: how they were clipped. This is not checked, and costs depend on it.
         """
         values = np.asarray(counts, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] < 1:
@@ -122,7 +122,7 @@ class LabelTallies(Tallies):
             raise DataError("label tallies need at least one teacher")
         most = teachers * float(clipping.scales(1)[1])
         if not np.all((values >= 0.0) & (values <= most * (1.0 + _ROUNDING))):
-            raise DataError("a label counts less than nothing, or more than all ballots together")
+            raise DataError("the count of a label is negative, or larger than that of all ballots")
         Private.__init__(self, np.minimum(values, most))
         self.teachers = teachers
         self.clipping = clipping
@@ -138,8 +138,8 @@ class LabelTallies(Tallies):
 
         Args:
             ballots: 0 and 1.
-            clipping: how they are made small.
-            electorate: what each of them counts; None: everybody has one vote.
+            clipping: how they are clipped.
+            electorate: the weights of the ballots; None: one vote each.
         """
         _require_ballots(ballots)
         queries, teachers, labels = ballots.shape
@@ -158,9 +158,9 @@ class LabelTallies(Tallies):
 class SubsetTallies(Tallies):
     """How often each set of labels was cast, for the sets that were cast at all: private.
 
-    Counts have the shape (queries, listed) with as many columns as sets could have been cast,
-    so the shape says nothing about the votes; a count of 0 lists nothing. The sets of a query
-    come in a fixed order. The number of teachers, of labels and the limit are public.
+    Counts have the shape (queries, listed), with as many columns as there could be different sets,
+    so the shape reveals nothing about the votes; columns with a count of 0 are unused. The sets of
+    a query are in a fixed order. The numbers of teachers and labels and the limit are public.
     """
 
     __slots__ = ("_sets", "labels", "most", "teachers")
@@ -169,14 +169,14 @@ class SubsetTallies(Tallies):
     def __init__(
         self, counts: FloatArray, sets: ByteArray, teachers: float, labels: int, most: int | None
     ) -> None:
-        """Take sets that were counted already.
+        """Accept sets that were already counted.
 
         Args:
-            counts: votes of each listed set, shape (queries, listed).
+            counts: votes for each listed set, shape (queries, listed).
             sets: the listed sets, packed by `numpy.packbits`, shape (queries, listed, bytes).
-            teachers: how many ballots there are for each query, or what they weigh together.
-            labels: how many labels there are.
-            most: how many labels a set may name at most; None: no limit.
+            teachers: the number of ballots on each query, or their total weight.
+            labels: the number of labels.
+            most: the largest number of labels in a set; None: no limit.
         """
         if counts.ndim != 2 or sets.shape != (*counts.shape, -(-labels // 8)):
             raise DataError("subset tallies need as many sets as counts")
@@ -197,20 +197,18 @@ class SubsetTallies(Tallies):
     ) -> SubsetTallies:
         """Count equal ballots of shape (queries, teachers, labels).
 
-        A ballot that names more than ``most`` labels keeps the first of them in label order;
-        `cast_labels` keeps the most probable ones, where probabilities are known.
+        A ballot that names more than ``most`` labels keeps the first ones in label order;
+        `cast_labels` keeps the most probable ones, if probabilities are known.
 
         Args:
             ballots: 0 and 1.
-            most: how many labels a set may name at most; None: no limit.
-            electorate: what each ballot counts; None: everybody has one vote.
+            most: the largest number of labels in a set; None: no limit.
+            electorate: the weights of the ballots; None: one vote each.
         """
         _require_ballots(ballots)
         queries, teachers, labels = ballots.shape
-        listed, weights = (
-            min(teachers, allowed_subsets(labels, most)),
-            _weights(electorate, ballots),
-        )
+        listed = min(teachers, allowed_subsets(labels, most))
+        weights = _weights(electorate, ballots)
         counts = np.zeros((queries, listed))
         sets = np.zeros((queries, listed, -(-labels // 8)), dtype=np.uint8)
         for rows in _parts(ballots):
@@ -232,41 +230,41 @@ class SubsetTallies(Tallies):
 
     @property
     def classes(self) -> int:
-        """The number of labels (public)."""
+        """The number of labels: public."""
         return self.labels
 
     def unlock_sets(self, *, reason: str) -> ByteArray:
-        """The listed sets themselves, packed, for code that states why it may see them."""
+        """Return the listed sets, packed, for code that states why it may see them."""
         return self._sets.unlock(reason=reason)
 
 
 def _parts(ballots: npt.NDArray[Any]) -> Iterator[slice]:
-    """Queries to count together, so that memory stays small however many there are."""
+    """Return slices of queries to count together, so that memory stays small."""
     queries, teachers, labels = ballots.shape
     step = max(1, _ENTRIES // (teachers * labels))
     return (slice(start, start + step) for start in range(0, queries, step))
 
 
 def _order_of_sets(packed: ByteArray) -> IntArray:
-    """A fixed order of each query's sets in which equal ones are side by side."""
+    """Return a fixed order of each query's sets in which equal sets are adjacent."""
     queries, teachers, width = packed.shape
     padded = np.zeros((queries, teachers, -(-width // 8) * 8), dtype=np.uint8)
     padded[:, :, :width] = packed
     words = np.moveaxis(padded.view(">u8").astype(np.uint64), 2, 0)
-    # The last key counts most for lexsort, and the first word is the most significant one.
+    # For lexsort the last key is the primary one; here the first word is most significant.
     order: IntArray = np.lexsort(words[::-1], axis=1)
     return order
 
 
 def _weights(electorate: Electorate | None, ballots: npt.NDArray[Any]) -> FloatArray | None:
-    """What each ballot counts, shape (queries, teachers); None where everybody has one vote."""
+    """Return the weight of each ballot, shape (queries, teachers); None if each is one vote."""
     return None if electorate is None else electorate.weights(len(ballots))
 
 
 def require_labels(ballots: npt.NDArray[Any], labels: int) -> None:
     """Refuse ballots for another number of labels."""
     if ballots.ndim == 3 and ballots.shape[2] != labels:
-        raise DataError(f"ballots must hold an entry for each of {labels} labels")
+        raise DataError(f"ballots must have an entry for each of {labels} labels")
 
 
 def _require_ballots(ballots: npt.NDArray[Any]) -> None:
@@ -275,7 +273,7 @@ def _require_ballots(ballots: npt.NDArray[Any]) -> None:
     if ballots.dtype.kind not in "biu" or (
         ballots.size and not (ballots.min() >= 0 and ballots.max() <= 1)
     ):
-        raise DataError("ballots of labels must hold 0 and 1 only")
+        raise DataError("ballots of labels must contain only 0 and 1")
 
 
 def _require_whole(number: float, name: str) -> None:

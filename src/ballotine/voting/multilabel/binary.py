@@ -1,4 +1,4 @@
-"""Binary voting: every label is a vote of its own (multi-winner, Definition 4, Algorithm 2)."""
+"""Binary voting: every label is a separate vote (multi-winner, Definition 4, Algorithm 2)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ballotine.voting.multilabel.label_voting import THRESHOLD, THRESHOLD_NOISE,
 
 @dataclass(frozen=True)
 class BinaryVoting(LabelVoting):
-    """Present where V¹ beats V⁰ = n − V¹ with noise, label by label; ballots count as they are.
+    """A label is present if noisy V¹ exceeds noisy V⁰ = n − V¹; ballots are not clipped.
 
     One ballot can change all k labels, so the cost grows with k: `ClippedVoting` limits that.
 
     Attributes:
         sigma: standard deviation of each noise, in votes.
         threshold: votes that a label's larger count, with noise, must reach; None: no check.
-        sigma_threshold: standard deviation of the noise of each check.
+        sigma_threshold: standard deviation of the noise on each check.
         variant: where the noise is added: "both", "one-against-complement", "one-against-half".
         dependencies: which labels imply which: public knowledge.
     """
@@ -31,5 +31,5 @@ class BinaryVoting(LabelVoting):
 
     @property
     def clipping(self) -> Clipping:
-        """None."""
+        """No clipping."""
         return UNCLIPPED

@@ -14,17 +14,17 @@ from ballotine.voting.parameters import parameter
 
 @dataclass(frozen=True)
 class ClippedVoting(LabelVoting):
-    """Binary voting on ballots whose norm is at most τ: whoever names many labels counts less.
+    """Binary voting on ballots clipped to norm τ: a ballot that names many labels counts less.
 
-    A ballot b counts as b · min(1, τ/‖b‖) for V¹, and with what it lacks for V⁰ = n − V¹. So
-    labels whose teachers name many others are found present less often.
+    A ballot b counts as b · min(1, τ/‖b‖) for V¹, and the rest of its vote counts for
+    V⁰ = n − V¹. So labels whose teachers name many others are present less often.
 
     Attributes:
         sigma: standard deviation of each noise, in votes.
         tau: the largest norm of a ballot. It is public: choose it without the private records.
         norm: "l2" or "l1".
         threshold: votes that a label's larger count, with noise, must reach; None: no check.
-        sigma_threshold: standard deviation of the noise of each check.
+        sigma_threshold: standard deviation of the noise on each check.
         variant: where the noise is added: "both", "one-against-complement", "one-against-half".
         dependencies: which labels imply which: public knowledge.
     """
@@ -40,5 +40,5 @@ class ClippedVoting(LabelVoting):
 
     @property
     def clipping(self) -> Clipping:
-        """To norm τ."""
+        """Clipping to norm τ."""
         return Clipping(self.tau, self.norm)

@@ -2,21 +2,21 @@
 
 **Published.** Theorem 6 of Scalable PATE, two-sided, for each label as a vote between V¹ and V⁰:
 the margin's noise is that of two counts with deviation σ₂ = σ√2/c each, where c is the variant's
-leverage (2, √2, 1), and one ballot moves a label by at most d = min(1, τ). Summed over the
-answered labels; or the joint Gaussian cost αc²Δ²/(2σ²) of all of them, if that is less. A minimum
-label by label would be false. Every query pays for its checks, αΔ²/(2σ_T²).
+leverage (2, √2, 1), and one ballot changes a label by at most d = min(1, τ). The cost is the sum
+over the answered labels, or the joint Gaussian cost αc²Δ²/(2σ²) of all of them, if that is less. A
+minimum for each label separately would be wrong. Every query pays for its checks, αΔ²/(2σ_T²).
 
 **Exact.** Without a check, `multilabel.data_dependent`. With it, the law of each label over
 {abstain, absent, present} as a whole, so the cost is a function of the counts alone and does not
-depend on which labels happened to pass. Let a label pass with probability p, p' after a move by
-d, and let its bit, given that it passed, have the moment C = e^{(α−1)D}. The label's moment is
+depend on which labels passed. Let a label pass with probability p, p' after a change by d, and let
+its bit, given that it passed, have the moment C = e^{(α−1)D}. The label's moment is
 
-    (1 − p)^α (1 − p')^(1−α) + p^α p'^(1−α) C;   in the other direction p and p' change places.
+    (1 − p)^α (1 − p')^(1−α) + p^α p'^(1−α) C;   in the other direction p and p' are swapped.
 
-Both are convex in p' and rise with C. While the count moves from 0 to d, p' stays between its
-values at the smallest and at the largest of max(V¹, V⁰) on the way, and C rises. So the larger of
-the two moments at these ends, with C at d, bounds every move up to d and rises with d: which is
-all that `bits` asks of the cost of a label.
+Both are convex in p' and increase with C. While the count changes by 0 to d, p' stays between its
+values at the smallest and at the largest max(V¹, V⁰) in between, and C increases. So the larger of
+the two moments at these ends, with C at d, bounds every change up to d and increases with d, which
+is all that `bits` requires of the cost of a label.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ class LabelCosts:
     reach: Reach = ONE_VOTE
 
     def exact(self, counts: FloatArray) -> FloatArray:
-        """The cost of all that a query may release, whatever was answered."""
+        """Return the cost of everything that a query may release, whatever was answered."""
         if self.reach.teachers > 1:
             raise ParameterError(
                 "labels have no exact cost for a record that several teachers saw; use the "
-                "published or the tight one"
+                "published or tight cost"
             )
         if self.check is None:
             return multilabel.data_dependent(
@@ -80,7 +80,7 @@ class LabelCosts:
         return self._checked(counts.shape[1], self.check).each(counts)
 
     def published(self, counts: FloatArray, answers: IntArray) -> FloatArray:
-        """Theorem 6 on the answered labels, or their joint cost; a check for every query."""
+        """Return the cost by Theorem 6 on answered labels, or their joint cost, plus all checks."""
         answered = answers != ABSTAIN if self.check else np.ones(counts.shape, dtype=bool)
         costs = np.zeros((len(counts), len(self.orders)))
         for label, rows in enumerate(answered.T):
@@ -112,8 +112,8 @@ class LabelCosts:
     def _checked(self, labels: int, check: LabelCheck) -> CheckedRelease:
         if self.teachers > _WIDEST * min(self.sigma, check.sigma):
             raise ParameterError(
-                "the noise is too small against the counts: double precision cannot tell how "
-                "unlikely the other answer is"
+                "the noise is too small relative to the counts: double precision cannot represent "
+                "how unlikely the other answer is"
             )
         weight = self.reach.weight
         bits = multilabel.tight(
@@ -158,7 +158,7 @@ class CheckedRelease(LabelRelease):
         return rates
 
     def _worst_of_a_move(self, counts: FloatArray, move: FloatArray) -> FloatArray:
-        """Both directions, one after the other, for each count, and each order."""
+        """Return the costs of both directions, alternating, for each count and order."""
         position, shift = (counts - self.centre) / self.unit, move / self.unit
         larger = self._larger(counts)
         check = (larger - self.check.threshold) / self.check.sigma
@@ -177,10 +177,10 @@ class CheckedRelease(LabelRelease):
         return costs
 
     def _ends(self, counts: FloatArray, move: FloatArray) -> Iterator[FloatArray]:
-        """The larger counts between which a move leads."""
+        """Yield the extremes of the larger count during a change."""
         before, after = self._larger(counts), self._larger(counts + move)
         if self.scales[0] == self.scales[-1]:
-            # Whole ballots only: a label moves by exactly this much, or not at all.
+            # All ballots count equally: a label changes by exactly this much, or not at all.
             yield after
             return
         crossing = (counts - self.centre) * (counts + move - self.centre) < 0.0
@@ -194,5 +194,5 @@ class CheckedRelease(LabelRelease):
 def _joined(
     fails: FloatArray, passes: FloatArray, absent: FloatArray, present: FloatArray
 ) -> FloatArray:
-    """Logarithms of {abstain, absent, present}: a bit is released only where the check passed."""
+    """Return logarithms for {abstain, absent, present}: bits are released if the check passes."""
     return np.stack((fails, passes + absent, passes + present))

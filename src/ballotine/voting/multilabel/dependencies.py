@@ -1,8 +1,7 @@
-"""Labels that imply each other: public knowledge that saves questions.
+"""Labels that imply others: public knowledge that reduces the cost.
 
-A cat is an animal. Where such a forest of labels is known beforehand (from a textbook, never
-from the private records), part of the answers follows from the others, and what follows is
-neither asked nor paid for.
+A cat is an animal. If such a forest of labels is known beforehand (from a textbook, never from
+the private records), some answers follow from others, and those are neither asked nor charged.
 """
 
 from __future__ import annotations
@@ -25,18 +24,18 @@ PRESENT = 1
 
 @dataclass(frozen=True)
 class Dependencies:
-    """A forest of labels: whoever has a label has its parent too.
+    """A forest of labels: a record that has a label also has its parent.
 
-    "roots" first: a label is asked only where its parent is present. The children of an absent
-    label are absent, those of a label that abstained abstain; neither are asked.
+    "roots" first: a label is asked only if its parent is present. The children of an absent label
+    are absent, and those of a label that abstained abstain; neither are asked.
 
-    "leaves" first: a label with a present child is present and not asked. Others are.
+    "leaves" first: a label with a present child is present and not asked. All others are asked.
 
     So the answers show which labels were asked.
 
     Attributes:
         parents: for each label the number of its parent, or None.
-        first: the end that is asked first. Roots first saves most where few labels are present.
+        first: the end that is asked first. "roots" saves most if few labels are present.
     """
 
     parents: tuple[int | None, ...]
@@ -45,32 +44,32 @@ class Dependencies:
     def __post_init__(self) -> None:
         object.__setattr__(self, "parents", tuple(self.parents))
         if self.first not in get_args(First):
-            raise ParameterError("dependencies are asked with roots or leaves first")
+            raise ParameterError("first must be roots or leaves")
         for parent in self.parents:
             if parent is None:
                 continue
             if isinstance(parent, bool) or not isinstance(parent, int):
-                raise ParameterError("the parent of a label is a label's number, or none")
+                raise ParameterError("the parent of a label must be the number of a label, or None")
             if not 0 <= parent < len(self.parents):
-                raise ParameterError(f"there is no label {parent} to be a parent")
+                raise ParameterError(f"a parent is label {parent}, which does not exist")
         if len(self._outwards) != len(self.parents):
-            raise ParameterError("the parents of labels run in a circle")
+            raise ParameterError("the parents of labels form a cycle")
 
     @classmethod
     def of(cls, given: Dependencies | Mapping[str, Any] | None) -> Dependencies | None:
-        """Dependencies as such, or as they stand in a description."""
+        """Return dependencies from a mapping of their fields; others are returned unchanged."""
         return cls(**given) if isinstance(given, Mapping) else given
 
     @property
     def labels(self) -> int:
-        """How many labels the forest has."""
+        """The number of labels."""
         return len(self.parents)
 
     def infer(self, answers: IntArray) -> IntArray:
-        """Replace what need not be asked by what follows, shape (queries, labels).
+        """Replace the answers of labels that are not asked by what follows from the others.
 
         Args:
-            answers: what asking each label would give.
+            answers: the answers if every label were asked, shape (queries, labels).
         """
         known = answers.copy()
         if self.first == "roots":
@@ -85,7 +84,7 @@ class Dependencies:
         return known
 
     def asked(self, answers: IntArray) -> BoolArray:
-        """Which labels were asked, read from the answers, shape (queries, labels)."""
+        """Return which labels were asked, as the answers show, shape (queries, labels)."""
         asked = np.ones(answers.shape, dtype=bool)
         for label, parent in enumerate(self.parents):
             if self.first == "leaves":
@@ -108,7 +107,7 @@ class Dependencies:
 
     @cached_property
     def _outwards(self) -> list[int]:
-        """Labels from the roots outwards; those that hang on a circle are not reached."""
+        """Labels from the roots outwards; those below a cycle are not reached."""
         reached = [label for label, parent in enumerate(self.parents) if parent is None]
         for label in reached:
             reached.extend(self._children[label])

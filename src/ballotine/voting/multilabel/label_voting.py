@@ -1,17 +1,17 @@
-"""What Binary and Clipped voting share: one noisy bit per label, and a check per label.
+"""The base class of Binary and Clipped voting: one noisy bit per label, and a check per label.
 
 Label i has the count V¹ of the (clipped) ballots that name it, and V⁰ = n − V¹.
 
-**Why only what was asked is paid for.** Fix two neighbouring data sets. Given everything released
-before, a label's check and its bit are one-bit releases whose costs depend on how far the one
-changed ballot moves that label alone. Which labels pass the check is public, as is which labels
-are asked at all; so asking on is an adaptive choice, and the whole costs at most the largest sum
-over the labels that were checked, plus that over the labels that were answered. Both sums are
-largest for a pair of ballots that name no other labels: `LabelChecks` and `LabelBits` of as many
-labels as were asked and answered, together and not level by level. Proof, statements 4 and 6:
-docs/proofs/clipped-ballots.md. A record of a heavier teacher, or of several teachers, moves every
-label further by the same factor (statements 3 and 7), which `WeightedLabelBits` and
-`WeightedLabelChecks` hold.
+**Why only what was asked is charged.** Fix two neighbouring data sets. Given everything released
+before, a label's check and its bit are one-bit releases whose costs depend only on how much the one
+changed ballot changes that label. Which labels pass the check is public, and so is which labels
+are asked at all. Asking further labels is therefore an adaptive choice, and the total cost is at
+most the largest sum over the labels that were checked, plus that over the labels that were
+answered. Both sums are largest for a pair of ballots that name no other labels: `LabelChecks` and
+`LabelBits` of as many labels as were asked and answered, together and not level by level. Proof,
+statements 4 and 6: docs/proofs/clipped-ballots.md. A record of a teacher with more weight, or of
+several teachers, changes every label by a common factor more (statements 3 and 7):
+`WeightedLabelBits` and `WeightedLabelChecks`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.privacy.events import (
     Event,
     LabelBits,
@@ -53,12 +53,12 @@ THRESHOLD_NOISE = parameter("Noise of that check, in votes.", above=0, votes=1)
 
 @dataclass(frozen=True)
 class LabelVoting(Mechanism):
-    """Answer every label with whether its noisy count wins, if it passes the check.
+    """Answer for every label that passes the check whether its noisy count wins.
 
     Attributes:
         sigma: standard deviation of each noise, in votes.
         threshold: votes that a label's larger count, with noise, must reach; None: no check.
-        sigma_threshold: standard deviation of the noise of each check.
+        sigma_threshold: standard deviation of the noise on each check.
         variant: where the noise is added. "both": to V¹ and to V⁰; "one-against-complement": to
             V¹, which is compared with V⁰; "one-against-half": to V¹, compared with n/2.
         dependencies: which labels imply which: public knowledge.
@@ -81,17 +81,17 @@ class LabelVoting(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dependencies", Dependencies.of(self.dependencies))
-        positive(self.sigma)
+        check_noise_scale(self.sigma)
         leverage(self.variant)
         if (self.threshold is None) != (self.sigma_threshold is None):
-            raise ParameterError("threshold and sigma_threshold come together, or not at all")
+            raise ParameterError("give both threshold and sigma_threshold, or neither")
         if self.check is not None:
-            positive(self.check.sigma)
+            check_noise_scale(self.check.sigma)
             require_threshold(self.check.threshold)
 
     @property
     def checks(self) -> tuple[tuple[float, float], ...]:
-        """Of every label's larger count."""
+        """The check of every label's larger count."""
         return () if self.check is None else ((self.check.threshold, self.check.sigma),)
 
     @property
@@ -107,13 +107,13 @@ class LabelVoting(Mechanism):
         """How ballots are clipped before they are counted."""
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
-        """At worst all labels pass the check and are answered."""
+        """Return the worst case: all labels pass the check and are answered."""
         self._require_labels(classes)
         bits = self._bits(reach, classes)
         return (bits,) if self.check is None else (self._checks(self.check, reach, classes), bits)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """A check for each label that was asked, a bit for each of these that was answered."""
+        """Return a check for each asked label, and a bit for each answered one."""
         self._require_labels(classes)
         found: Counter[Event] = Counter()
         for event, sizes in self._released(answers, reach):
@@ -128,16 +128,16 @@ class LabelVoting(Mechanism):
         return LabelTallies.from_ballots(ballots, self.clipping)
 
     def weigh(self, ballots: IntArray, classes: int, electorate: Electorate) -> LabelTallies:
-        """Clip ballots, weigh them, and count."""
+        """Clip, weight and count ballots."""
         require_labels(ballots, classes)
         return LabelTallies.from_ballots(ballots, self.clipping, electorate)
 
     def require(self, tallies: Tallies) -> None:
-        """Counting less strictly than is charged for would protect less than is promised."""
+        """Refuse tallies with another clipping, which would cost more than is charged."""
         self._own(tallies)
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """Noise is drawn for every query and label alike, asked or not, answered or not."""
+        """Answer every label; noise is drawn for all labels, asked or not, answered or not."""
         counts, teachers = self._open(tallies, reason="releasing noisy bits of labels")
         passed = np.ones(counts.shape, dtype=bool)
         if self.check is not None:
@@ -160,12 +160,12 @@ class LabelVoting(Mechanism):
     def _published(
         self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 per label, two-sided, where answered."""
+        """Return the two-sided cost by Theorem 6 of every answered label."""
         counts, costs = self._data_dependent(tallies, orders, reach)
         return costs.published(counts, answers)
 
     def _exact(self, tallies: Tallies, orders: FloatArray, reach: Reach) -> FloatArray:
-        """Of the whole law."""
+        """Return the cost of the whole law."""
         counts, costs = self._data_dependent(tallies, orders, reach)
         return costs.exact(counts)
 
@@ -174,8 +174,7 @@ class LabelVoting(Mechanism):
     ) -> tuple[FloatArray, LabelCosts]:
         if self.dependencies is not None:
             raise ParameterError(
-                "labels that are asked in the light of others have data-independent costs only; "
-                "use the tight one"
+                "labels with dependencies have only a data-independent cost; use the tight one"
             )
         counts, teachers = self._open(tallies, reason="pricing bits of labels for the data holder")
         costs = LabelCosts(
@@ -186,7 +185,7 @@ class LabelVoting(Mechanism):
     def _tight(
         self, answers: IntArray, classes: int, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Priced by how many labels were asked and answered: there are too many answers."""
+        """Return costs by the numbers of asked and answered labels: answers are too many."""
         costs = np.zeros((len(answers), len(orders)))
         for event, sizes in self._released(answers, reach):
             prices = np.zeros((classes + 1, len(orders)))
@@ -198,7 +197,7 @@ class LabelVoting(Mechanism):
     def _released(
         self, answers: IntArray, reach: Reach
     ) -> list[tuple[Callable[[int], Event], IntArray]]:
-        """Kinds of releases, and to how many labels of each query each was applied."""
+        """Return the kinds of releases, and how many labels of each query each applies to."""
         asked, bits = self._asked(answers), partial(self._bits, reach)
         if self.check is None:
             return [(bits, np.count_nonzero(asked, axis=1))]

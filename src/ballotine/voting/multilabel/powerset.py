@@ -1,9 +1,9 @@
 """Powerset voting: the answer is the set of labels with the largest noisy count (multi-winner).
 
-Noise is added to every allowed set, those that nobody cast included: an argmax over observed
-sets alone would show who cast them. There may be 2^500 sets, so those without votes are not
-enumerated. Of M independent noises only the largest matters. It is drawn from its own law, and
-if it wins, each of the M sets is equally likely to be the one that had it.
+Noise is added to every allowed set, including those without votes: an argmax over observed sets
+alone would reveal which sets were cast. There may be 2^500 sets, so those without votes are not
+enumerated. Of their M independent noises only the largest matters. It is drawn from its own law,
+and if it wins, each of the M sets is equally likely to be the one that had it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scipy.special import log_ndtr, ndtri_exp
 
 from ballotine.errors import DataError, ParameterError
 from ballotine.ledger import Events
-from ballotine.noise import QueryNoise, positive
+from ballotine.noise import QueryNoise, check_noise_scale
 from ballotine.privacy import powerset, published
 from ballotine.privacy.events import Event
 from ballotine.privacy.reach import ONE_VOTE, Reach
@@ -33,16 +33,14 @@ from ballotine.voting.multilabel.ballots import ByteArray, SubsetTallies, requir
 from ballotine.voting.parameters import parameter
 from ballotine.voting.tally import Tallies
 
-# The cost of an argmax does not depend on the number of classes beyond two; this one fits
-# wherever an event is stored.
-_MOST_CLASSES = 1 << 62
-# A set is chosen by a fraction with so many bits more than there are sets: no set is then
-# likelier than another by more than one part in 2^128.
+# The cost of an argmax does not depend on the number of classes beyond two; this number can be
+# stored in any event.
+_MAX_CLASSES = 1 << 62
+# A set is chosen by a fraction with this many extra bits: then no set is likelier than another by
+# more than one part in 2^128.
 _SPARE_BITS = 128
 
-
-MOST_LABELS = 10**9
-"""More than anybody has."""
+MAX_LABELS = 10**9
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,9 @@ class PowersetVoting(Mechanism):
 
     Attributes:
         sigma: standard deviation of the noise on each set's count, in votes.
-        tau: how many labels a set may name at most. A ballot that names more keeps its first
-            ones; `cast_labels` with ``most`` keeps the most probable ones instead. It does not
-            make an answer cheaper, but leaves fewer sets that nobody meant. None: no limit.
+        tau: the largest number of labels in a set. A ballot that names more keeps the first ones;
+            `cast_labels` with ``most`` keeps the most probable ones instead. A limit does not
+            reduce the cost, but leaves fewer sets without votes. None: no limit.
     """
 
     sigma: float = field(metadata=NOISE)
@@ -67,26 +65,26 @@ class PowersetVoting(Mechanism):
     audit: ClassVar[AuditDefault | None] = AuditDefault({"sigma": 2.0}, queries=10)
 
     def __post_init__(self) -> None:
-        positive(self.sigma)
+        check_noise_scale(self.sigma)
         if self.tau is not None:
-            if not (1 <= self.tau <= MOST_LABELS and float(self.tau).is_integer()):
+            if not (1 <= self.tau <= MAX_LABELS and float(self.tau).is_integer()):
                 raise ParameterError(
-                    f"tau must be a whole number of labels, from 1 to {MOST_LABELS}"
+                    f"tau must be a whole number of labels, from 1 to {MAX_LABELS}"
                 )
             object.__setattr__(self, "tau", int(self.tau))
 
     @property
     def most_labels(self) -> int | None:
-        """As many as a set may name."""
+        """The largest number of labels in a set."""
         return self.tau
 
     def events(self, classes: int, reach: Reach = ONE_VOTE) -> Events:
-        """One noisy argmax over the allowed sets."""
+        """Return one noisy argmax over the allowed sets."""
         allowed = powerset.allowed_subsets(classes, self.tau)
-        return (argmax_event(self.sigma, min(allowed, _MOST_CLASSES), reach),)
+        return (argmax_event(self.sigma, min(allowed, _MAX_CLASSES), reach),)
 
     def realised(self, answers: IntArray, classes: int, reach: Reach = ONE_VOTE) -> Counter[Event]:
-        """Every query was answered."""
+        """Return an argmax for every query: all are answered."""
         (argmax,) = self.events(classes, reach)
         return Counter({argmax: len(answers)})
 
@@ -101,11 +99,11 @@ class PowersetVoting(Mechanism):
         return SubsetTallies.from_ballots(ballots, self.tau, electorate)
 
     def require(self, tallies: Tallies) -> None:
-        """Counts of sets, cut to as many labels as are charged for."""
+        """Refuse tallies that are not counts of sets with the same limit on labels."""
         self._own(tallies)
 
     def release(self, tallies: Tallies, noise: QueryNoise) -> IntArray:
-        """Each query draws as many numbers as it could need, whatever was cast."""
+        """Return winning sets; each query draws as many numbers as it could need."""
         reason = "releasing a noisy argmax over sets of labels"
         subsets = self._own(tallies)
         counts, sets = subsets.unlock(reason=reason), subsets.unlock_sets(reason=reason)
@@ -125,10 +123,10 @@ class PowersetVoting(Mechanism):
         return answers
 
     def _largest(self, unlisted: list[int], noise: QueryNoise) -> FloatArray:
-        """The largest noise among the sets without votes: σ Φ⁻¹(u^(1/M)).
+        """Return the largest noise among the sets without votes: σ Φ⁻¹(u^(1/M)).
 
-        With E = −ln u this is σ Φ⁻¹(e^(−E/M)). E has all its digits where it is small, which is
-        where the largest maxima come from; u itself would lose them next to 1.
+        With E = −ln u this is σ Φ⁻¹(e^(−E/M)). Small values of E, from which the largest maxima
+        come, have full precision; u itself would lose it near 1.
         """
         drawn = noise.exponential(1)[:, 0]
         number = np.array([float(sets) for sets in unlisted])
@@ -139,7 +137,7 @@ class PowersetVoting(Mechanism):
     def _published(
         self, tallies: Tallies, answers: IntArray, orders: FloatArray, reach: Reach
     ) -> FloatArray:
-        """Theorem 6 over all neighbours, sets without votes included."""
+        """Return the cost by Theorem 6 over all neighbours, including sets without votes."""
         del answers
         if reach != ONE_VOTE:
             raise self._unpriced("published")
@@ -153,7 +151,7 @@ class PowersetVoting(Mechanism):
         return powerset.data_dependent(counts, allowed, orders, self.sigma, reach.weight)
 
     def _open(self, tallies: Tallies) -> tuple[FloatArray, int]:
-        """The counts of sets, and how many sets are allowed."""
+        """Return the counts of sets, and how many sets are allowed."""
         subsets = self._own(tallies)
         counts = subsets.unlock(reason="pricing a noisy argmax for the data holder")
         return counts, powerset.allowed_subsets(subsets.labels, self.tau)
@@ -171,15 +169,15 @@ class PowersetVoting(Mechanism):
 
 
 def _theorem6(counts: FloatArray, allowed: int, orders: FloatArray, sigma: float) -> FloatArray:
-    """Theorem 6 at the neighbour with the largest q, where the sets without votes add to q.
+    """Return Theorem 6 at the neighbour with the largest q, to which sets without votes add.
 
-    That neighbour has moved a vote from the top set to the runner-up, which may be a set without
-    votes: docs/proofs/two-sided.md. The other sets without votes stand together as one whose
-    count gives it their part of the union bound.
+    In that neighbour one vote moved from the top set to the runner-up, which may be a set without
+    votes: docs/proofs/two-sided.md. The other sets without votes are represented by a single set
+    whose count gives it their part of the union bound.
     """
     listed = min(max(counts.shape[1], 2), allowed)
     ranked = -np.sort(-np.pad(counts, ((0, 0), (0, listed - counts.shape[1]))), axis=1)
-    # Without a clear winner no data-dependent bound is left: see there.
+    # Without a clear winner there is no data-dependent bound: see the proof.
     costs = np.tile(published.gnmax(orders, sigma), (len(counts), 1))
     clear = ranked[:, 0] - ranked[:, 1] >= 2.0
     moved = ranked[clear]
@@ -190,9 +188,9 @@ def _theorem6(counts: FloatArray, allowed: int, orders: FloatArray, sigma: float
     if allowed > listed:
         spread = math.sqrt(2.0) * sigma
         log_part = math.log(allowed - listed) + log_ndtr(-moved[:, 0] / spread)
-        # A part of one half or more leaves nothing of the bound; a tie says the same.
+        # A part of one half or more makes the bound vacuous, as does a tie.
         gap = -spread * ndtri_exp(np.minimum(log_part, math.log(0.5))) * (1.0 - 1e-12)
-        # Counts below nothing are gaps like others: all are raised alike.
+        # Only differences matter: all counts are raised so that none is negative.
         crowd = moved[:, 0] - np.maximum(gap, 0.0)
         raised = np.hstack((moved, crowd[:, np.newaxis]))
         moved = raised - np.minimum(raised.min(axis=1, keepdims=True), 0.0)
@@ -201,7 +199,7 @@ def _theorem6(counts: FloatArray, allowed: int, orders: FloatArray, sigma: float
 
 
 class SetOrder:
-    """All allowed sets of labels in one fixed order: by size, then by their largest labels."""
+    """All allowed sets of labels in a fixed order: by size, then by their largest labels."""
 
     def __init__(self, labels: int, most: int | None = None) -> None:
         self._labels = labels
@@ -209,10 +207,10 @@ class SetOrder:
         self.allowed = powerset.allowed_subsets(labels, most)
 
     def unlisted(self, place: int, listed: ByteArray) -> IntArray:
-        """One of the sets that are not listed, each for one place below their number.
+        """Return one of the M sets that are not listed; each has one place from 0 to M − 1.
 
-        Sets before place M keep theirs; where one of them is listed, one of the last sets,
-        which have no place of their own, stands in for it.
+        Sets before place M keep their place. If one of them is listed, an unlisted set from place
+        M on takes its place.
 
         Args:
             place: from 0 to M − 1, where M sets are not listed.
@@ -229,19 +227,19 @@ class SetOrder:
         return self.at(free[taken.index(place)])
 
     def at(self, place: int) -> IntArray:
-        """The set at a place, as 0/1 per label."""
+        """Return the set at a place, as 0/1 per label."""
         answer = np.zeros(self._labels, dtype=np.int64)
         size = bisect_right(self._starts, place) - 1
         rest = place - self._starts[size]
         for number in range(size, 0, -1):
-            # The largest label whose sets of this many smaller ones all come before.
+            # The largest label such that all sets of this size with smaller labels come before.
             label = bisect_right(self._binomials[number], rest) - 1
             rest -= self._binomials[number][label]
             answer[label] = 1
         return answer
 
     def place(self, members: IntArray) -> int:
-        """Where the set of these labels, in rising order, stands."""
+        """Return the place of the set of these labels, which are in increasing order."""
         before: int = self._starts[len(members)]
         for number, label in enumerate(members.tolist(), start=1):
             before += self._binomials[number][label]
@@ -249,13 +247,13 @@ class SetOrder:
 
     @cached_property
     def _starts(self) -> list[int]:
-        """The places at which sets of 0, 1, … labels begin."""
+        """The first places of sets of 0, 1, … labels."""
         sizes = (math.comb(self._labels, size) for size in range(self._most))
         return list(accumulate(sizes, initial=0))
 
     @cached_property
     def _binomials(self) -> list[list[int]]:
-        """For each n and label, how many sets of n labels use only smaller labels."""
+        """For each n and label, the number of sets of n labels that are all smaller."""
         rows = [[1] * self._labels]
         for _ in range(self._most):
             rows.append(list(accumulate(rows[-1][:-1], initial=0)))
@@ -264,5 +262,5 @@ class SetOrder:
 
 @lru_cache(maxsize=4)
 def _order(labels: int, most: int | None) -> SetOrder:
-    """The same order for every chunk of queries: hundreds of labels take a while to prepare."""
+    """Return the order of sets, cached because hundreds of labels take a while to prepare."""
     return SetOrder(labels, most)

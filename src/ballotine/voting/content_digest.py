@@ -1,8 +1,8 @@
-"""A name for an object's content: equal for equal content, whichever process holds it.
+"""A digest of an object's content that is the same in every process.
 
-A pickle will not do: it also says which parts of an object are one and the same part, and that
-changes when a model is stored and loaded. This follows the same road (``__reduce_ex__``) and
-looks at values alone.
+Hashing a pickle would not work: it also records which parts of an object are identical, and that
+changes when a model is stored and loaded. This uses the same protocol (``__reduce_ex__``) but
+looks at values only.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def digest(thing: Any) -> bytes:
-    """SHA-256 of everything that a pickle of it would hold."""
+    """Return the SHA-256 of everything that a pickle of the object would contain."""
     return _Content().of(thing)
 
 
@@ -28,15 +28,15 @@ class _Content:
         self._known: dict[int, tuple[bytes, Any]] = {}
 
     def of(self, thing: Any) -> bytes:
-        """What a part adds to the name of the whole."""
+        """Return the digest of one part."""
         kind = type(thing)
         if kind in PLAIN:
             return _seal(kind.__name__, repr(thing).encode())
         if isinstance(thing, type) or _is_named(thing):
             return _seal("name", f"{thing.__module__}.{thing.__qualname__}".encode())
         if id(thing) not in self._known:
-            # What contains itself is told apart by how many parts were begun before it; the part
-            # itself is kept, so that no other one gets its id meanwhile.
+            # An object that contains itself is marked by the number of parts begun before it. The
+            # part is kept alive so that no other object gets its id in the meantime.
             self._known[id(thing)] = _seal("again", str(len(self._known)).encode()), thing
             self._known[id(thing)] = self._inside(thing), thing
         return self._known[id(thing)][0]
@@ -58,11 +58,11 @@ class _Content:
         kind = f"{array.dtype.descr} {array.shape}".encode()
         if array.dtype.names is None:
             return _seal("array", kind, np.ascontiguousarray(array).tobytes())
-        # Between the fields of a record lies whatever was in memory before.
+        # The padding between the fields of a structured array is uninitialised memory.
         return _seal("array", kind, *(self._numbers(array[name]) for name in array.dtype.names))
 
     def _reduced(self, thing: Any) -> bytes:
-        """An object by what rebuilds it."""
+        """Return the digest of what rebuilds an object."""
         reduce = copyreg.dispatch_table.get(type(thing))
         found = thing.__reduce_ex__(4) if reduce is None else reduce(thing)
         if isinstance(found, str):
@@ -74,14 +74,14 @@ class _Content:
 
 
 def _is_named(thing: Any) -> bool:
-    """Whether it is a function that can be found again by its name."""
+    """Return whether the object is a function that can be looked up by its name."""
     name = getattr(thing, "__qualname__", "<")
     module = getattr(thing, "__module__", None)
     return callable(thing) and module is not None and "<" not in name
 
 
 def _seal(kind: str, *parts: bytes) -> bytes:
-    """A digest that no other sequence of parts has."""
+    """Return a digest that is unique to this sequence of parts."""
     seal = hashlib.sha256(kind.encode() + b"\0")
     for part in parts:
         seal.update(len(part).to_bytes(8, "big") + part)
