@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -172,6 +173,15 @@ def ballotine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
         return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
+
+
+@pytest.fixture(scope="session", autouse=True)
+def default_signals() -> None:
+    """Undo what nohup, or a shell in the background, makes every process inherit."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session", autouse=True)

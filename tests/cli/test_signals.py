@@ -60,12 +60,6 @@ def at_work(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def _default_signals() -> None:
-    """Undo what a shell in the background or nohup makes every process inherit."""
-    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
-        signal.signal(number, signal.SIG_DFL)
-
-
 Start = Callable[..., subprocess.Popen[str]]
 
 
@@ -84,7 +78,6 @@ def start(tmp_path: Path) -> Iterator[Start]:
             env={**os.environ, "NO_COLOR": "1", "COLUMNS": "200", "PYTHONPATH": path},
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            preexec_fn=_default_signals,
             text=True,
             start_new_session=True,
         )
