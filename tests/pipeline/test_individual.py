@@ -253,7 +253,7 @@ def test_a_file_of_groups_and_resolved_paths(people: Path) -> None:
     ("old", "new", "expected"),
     [
         ("delta = 1e-5", "delta = 1e-5\nepsilon = 1.0", r"\[budget\] epsilon is for everyone"),
-        ('"low"', '"lowest"', r"\[budget\] groups\.old: a budget is a number"),
+        ('"low"', '"lowest"', r"\[budget\] groups\.old: a budget must be a number"),
         ("young = 8.0", "young = -1", r"\[budget\] groups\.young: a group's ε must be positive"),
         ('"weighting"', '"wishing"', r"\[individual\] method: "),
         ('method = "weighting"', "", r"\[individual\] column needs a method"),
