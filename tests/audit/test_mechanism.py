@@ -211,7 +211,7 @@ def test_bad_parameters() -> None:
             audit_mechanism(GNMax(2.0), **wrong)
     with pytest.raises(ParameterError, match="fewer labels"):
         audit_mechanism(Labels(2.0, 4), classes=8, trials=20)
-    with pytest.raises(DataError, match="does not have"):
+    with pytest.raises(DataError, match="not a class or label"):
         audit_mechanism(OddGNMax(2.0), trials=20)
 
 

@@ -129,9 +129,9 @@ def test_a_budget_may_change_and_change_back_before_use(path: Path) -> None:
 def test_whoever_holds_an_amended_ledger_is_told_and_told_again(path: Path) -> None:
     with Ledger.open(path, BUDGET) as first, Ledger.open(path, OTHER):
         for _ in range(2):
-            with pytest.raises(LedgerMismatchError, match="does not match"):
+            with pytest.raises(LedgerMismatchError, match="does not fit"):
                 first.spending()
-            with pytest.raises(LedgerMismatchError, match="does not match"):
+            with pytest.raises(LedgerMismatchError, match="does not fit"):
                 first.reserve(queries(1), bound((GaussianCheck(30.0),)))
 
 

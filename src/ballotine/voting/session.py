@@ -281,7 +281,7 @@ def require_ledger(rules: Rules, ledger: Ledger, groups: str = "") -> None:
     """
     reason = rules.promise().disagreement(ledger.terms)
     if reason is not None:
-        raise LedgerMismatchError(f"the ledger does not match: {reason}; nothing was charged")
+        raise LedgerMismatchError(f"the ledger does not fit: {reason}; nothing was charged")
     known = {binding.groups for binding in ledger.spending().bindings.values()}
     if groups.startswith(RECORDS) and any(k.startswith(RECORDS) for k in known - {groups}):
         raise LedgerMismatchError(
