@@ -158,4 +158,4 @@ def test_no_package_replaces_a_command_of_ballotine(
     assert code == 0
     assert "table or figure" not in out
     assert err.count("\n") == 1
-    assert f"{name!r} of {name}-package is left out" in err
+    assert f"{name!r} of {name}-package is omitted" in err

@@ -154,7 +154,7 @@ class TestGroups:
         one = GROUPS.copy()
         one[0], one[399] = LARGE, SMALL
         for groups in (swapped, one):
-            with pytest.raises(LedgerMismatchError, match="other groups"):
+            with pytest.raises(LedgerMismatchError, match="different groups"):
                 fitted.fit(X[PRIVATE], Y[PRIVATE], groups)
         assert fitted.ledger_.head() == head
 

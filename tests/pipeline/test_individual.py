@@ -252,13 +252,8 @@ def test_a_file_of_groups_and_resolved_paths(people: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-<<<<<<< HEAD
         ("delta = 1e-5", "delta = 1e-5\nepsilon = 1.0", r"\[budget\] give either epsilon"),
-        ('"low"', '"lowest"', r"\[budget\] groups\.old: a budget is a number"),
-=======
-        ("delta = 1e-5", "delta = 1e-5\nepsilon = 1.0", r"\[budget\] epsilon is for everyone"),
         ('"low"', '"lowest"', r"\[budget\] groups\.old: a budget must be a number"),
->>>>>>> english3
         ("young = 8.0", "young = -1", r"\[budget\] groups\.young: a group's ε must be positive"),
         ('"weighting"', '"wishing"', r"\[individual\] method: "),
         ('method = "weighting"', "", r"\[individual\] column needs a method"),
